@@ -1,0 +1,109 @@
+"""What an adapter is: one model family's language. Pure functions plus declared facts; no I/O.
+
+`render` tells a model its task, `parse` reads its reply, `format` says an action in its words, so that `parse(format(a)) == a` up to the
+rounding of the family's coordinates. History is told from the model's own replies only.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+from sopbench.actions import Action
+from sopbench.geometry import Size
+from sopbench.screen import Screen
+
+Role = Literal["system", "user", "assistant"]
+
+MAX_REPLY = 200_000
+"""Characters of a reply that a parser looks at; a longer reply is a parse failure (`reply_too_long`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    screen: Screen
+
+
+Part: TypeAlias = Text | Image
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Role
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What the agent saw and, unless it is the turn to answer now, what it replied (in history: the reply, or the patch that replaced it)."""
+
+    screen: Screen
+    reply: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedReply:
+    """`notes` name what had to be repaired or left aside (`single_quotes`, `extra_calls:2`)."""
+
+    action: Action
+    thought: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParseFailure:
+    """`reason` is a stable code (`no_action`, `bad_json`, `unknown_action`, ...), `detail` a sentence for people."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSource:
+    """Where the family's words come from: `kind` is builtin, package or pulled; `sha256` is over the texts themselves."""
+
+    kind: Literal["builtin", "package", "pulled"]
+    sha256: str
+    note: str = ""
+
+
+class Adapter(ABC):
+    """One model family. Instances are stateless; everything that may vary is an argument.
+
+    name: what `--adapter` takes. frame: in words, which pixels the reply's numbers are. expresses: the kinds of action that the family can say.
+    history: how earlier steps are told. default_images: how many of the last screens a request carries. server_flags: what `vllm serve` needs.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    frame: ClassVar[str]
+    history: ClassVar[str]
+    expresses: ClassVar[frozenset[str]]
+    default_images: ClassVar[int] = 2
+    server_flags: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def prompt_source(self) -> PromptSource: ...
+
+    @abstractmethod
+    def sent_size(self, size: Size) -> Size:
+        """The image size (or virtual size, such as 1000x1000) whose pixels the reply's coordinates are, for a screen of `size`."""
+
+    @abstractmethod
+    def render(self, goal: str, turns: Sequence[Turn], images: int) -> tuple[Message, ...]:
+        """The messages that ask for the reply to the last turn; `images` bounds the screens they carry (the last ones; 0 means none)."""
+
+    @abstractmethod
+    def parse(self, text: str, size: Size) -> ParsedReply | ParseFailure:
+        """Read a reply about a screen of original `size`. Never raises, whatever the text."""
+
+    @abstractmethod
+    def format(self, action: Action, size: Size, thought: str | None = None) -> str:
+        """Say `action` as the family's models do. Raises `CannotExpress` for a kind outside `expresses`."""
