@@ -119,9 +119,7 @@ def smart_resize(
     """
     width, height = size.width, size.height
     if max(width, height) / min(width, height) > MAX_ASPECT:
-        raise DataError(
-            f"an image of {size} is too long and thin: Qwen-VL takes aspect ratios up to {MAX_ASPECT}"
-        )
+        raise DataError(f"an image of {size} is too long and thin: Qwen-VL takes aspect ratios up to {MAX_ASPECT}")
     new_width, new_height = round(width / factor) * factor, round(height / factor) * factor
     if new_width * new_height > max_pixels:
         shrink = math.sqrt(height * width / max_pixels)

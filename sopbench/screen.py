@@ -79,7 +79,7 @@ class Screen:
         if self._data is not None:
             return hashlib.sha256(self._data).hexdigest()
         with self.open() as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
+            return hashlib.file_digest(handle, "sha256").hexdigest()  # type: ignore[arg-type]  # typeshed wants a raw file
 
     @property
     def size(self) -> Size:

@@ -71,16 +71,12 @@ def screens_in(folder: Path, pattern: str = "{name}") -> ScreenResolver:
     Names come from data, which may be hostile: a resolved path outside `folder` is refused.
     """
     for wrong in _unknown_fields(pattern):
-        raise DataError(
-            f"--image-pattern {pattern!r}: {{{wrong}}} is not known; use {{name}}, {{episode}}, {{step}}"
-        )
+        raise DataError(f"--image-pattern {pattern!r}: {{{wrong}}} is not known; use {{name}}, {{episode}}, {{step}}")
     if not folder.is_dir():
         raise DataError(f"--images {folder}: no such folder")
 
     def resolve(recorded: str, episode: str, step: int) -> Screen:
-        name = pattern.format(
-            name=PurePosixPath(recorded.replace("\\", "/")).name, episode=episode, step=step
-        )
+        name = pattern.format(name=PurePosixPath(recorded.replace("\\", "/")).name, episode=episode, step=step)
         return Screen.from_file(_inside(folder, name), label=name)
 
     return resolve
@@ -91,9 +87,7 @@ def screens_beside(file: Path) -> ScreenResolver:
 
     def resolve(recorded: str, episode: str, step: int) -> Screen:
         path = Path(recorded)
-        return Screen.from_file(
-            path if path.is_absolute() else _inside(file.parent, recorded), label=path.name
-        )
+        return Screen.from_file(path if path.is_absolute() else _inside(file.parent, recorded), label=path.name)
 
     return resolve
 
@@ -184,9 +178,7 @@ def _trajectory(obj: dict[str, Any], number: int, resolve: ScreenResolver) -> Tr
     first = steps[0] if isinstance(steps[0], dict) else {}
     episode = _episode_id(obj, first, number)
     tags = obj.get("tags") or {}
-    if not isinstance(tags, dict) or not all(
-        isinstance(k, str) and isinstance(v, str) for k, v in tags.items()
-    ):
+    if not isinstance(tags, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in tags.items()):
         raise DataError("`tags` must map names to texts")
     parsed = []
     for index, step in enumerate(steps):

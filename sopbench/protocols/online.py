@@ -32,9 +32,7 @@ class OnlineResult:
 class OnlineEpisode:
     """One task in one live environment. `budget`: steps that the agent may take."""
 
-    def __init__(
-        self, goal: str, adapter: Adapter, first: Screen, *, budget: int, images: int | None = None
-    ) -> None:
+    def __init__(self, goal: str, adapter: Adapter, first: Screen, *, budget: int, images: int | None = None) -> None:
         if budget < 1:
             raise ProtocolError(f"a budget of {budget} steps leaves nothing to play")
         self.goal = goal

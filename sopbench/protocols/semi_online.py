@@ -83,9 +83,7 @@ class SemiOnlineEpisode:
         if patches < 0 or math.isnan(patches):
             raise ProtocolError(f"patches must be 0, 1, 2, ... or math.inf, not {patches}")
         if patches and after_mismatch == "continue":
-            raise ProtocolError(
-                "the diagnostic mode never patches: choose patches or after_mismatch='continue'"
-            )
+            raise ProtocolError("the diagnostic mode never patches: choose patches or after_mismatch='continue'")
         self.trajectory = trajectory
         self.adapter = adapter
         self.profile = profile
