@@ -43,8 +43,9 @@ WRONG_TYPE = mismatch("wrong_type", type_match=False)
 class Profile(ABC):
     """One way of counting. Subclasses are stateless; `judge` is pure.
 
-    `reasons` lists every mismatch reason that the profile can give. `constants` holds each number that the rules use. The hash covers name, version,
-    constants and the verdicts on the profile's own table of cases (`scoring/cases/<name>.json`): it names what the profile *does*.
+    `reasons` lists every mismatch reason that the profile can give. `constants` holds each number that the rules use, `tables` whatever else they look up.
+    The hash covers name, version, constants, tables and the verdicts on the profile's own table of cases (`scoring/cases/<name>.json`): it names what
+    the profile *does*.
     """
 
     name: ClassVar[str]
@@ -52,6 +53,7 @@ class Profile(ABC):
     summary: ClassVar[str]
     constants: ClassVar[Mapping[str, float]]
     reasons: ClassVar[tuple[str, ...]]
+    tables: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod
     def judge(self, pred: Action, step: Step, size: Size) -> Verdict:
@@ -67,6 +69,7 @@ class Profile(ABC):
             "name": self.name,
             "version": self.version,
             "constants": dict(self.constants),
+            "tables": dict(self.tables),
             "cases": [[case, judge_case(self, case).as_dict()] for case in load_cases(self.name)],
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
