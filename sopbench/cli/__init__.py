@@ -1,0 +1,94 @@
+"""The command line: one file a verb. `main` turns errors into one line and an exit status."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sopbench.errors import EXIT_INTERRUPTED, SopbenchError
+
+EPILOG = "Exit status: 0 complete; 2 bad arguments or input; 3 complete but with unscored steps; 130 interrupted (the run can be resumed)."
+
+
+def build() -> typer.Typer:
+    """The whole command line as a typer application."""
+    from sopbench.cli import (
+        adapters,
+        compare,
+        data,
+        doctor,
+        judge,
+        parse,
+        profiles,
+        render,
+        report,
+        resume,
+        run,
+        score,
+        show,
+        suites,
+    )
+
+    app = typer.Typer(
+        name="sopbench",
+        help="Measure mobile GUI agents: semi-online (SOP), static and online benchmarks for any OpenAI-compatible endpoint.",
+        epilog=EPILOG,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def options(
+        debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+        version: Annotated[
+            bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_version)
+        ] = False,
+    ) -> None:
+        pass
+
+    for verb in (
+        run,
+        resume,
+        show,
+        report,
+        compare,
+        score,
+        doctor,
+        suites,
+        adapters,
+        profiles,
+        data,
+        parse,
+        judge,
+        render,
+    ):
+        verb.register(app)
+    return app
+
+
+def main() -> None:
+    """Entry point of the `sopbench` command."""
+    try:
+        build()()
+    except SopbenchError as error:
+        if "--debug" in sys.argv[1:]:
+            raise
+        from sopbench.cli.terminal import complain
+
+        complain(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from sopbench import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit

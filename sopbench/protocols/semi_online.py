@@ -22,6 +22,7 @@ from sopbench.adapters.base import Adapter, Message, ParsedReply, ParseFailure, 
 from sopbench.errors import SopbenchError
 from sopbench.geometry import Size
 from sopbench.scoring.base import Profile, Verdict
+from sopbench.scoring.reply import judge_reply
 from sopbench.trajectory import Step, Trajectory
 
 
@@ -131,11 +132,7 @@ class SemiOnlineEpisode:
             raise ProtocolError("advance() without a pending request")
         step = self.trajectory.steps[self.step_index]
         size = step.screen.size
-        parsed = self.adapter.parse(reply, size)
-        if isinstance(parsed, ParseFailure):
-            verdict = Verdict(False, False, f"parse:{parsed.reason}")
-        else:
-            verdict = self.profile.judge(parsed.action, step, size)
+        parsed, verdict = judge_reply(self.adapter, self.profile, reply, step, size)
         result = StepResult(self.step_index, reply, parsed, verdict, size)
         self.results.append(result)
         if verdict.match or self._continue:

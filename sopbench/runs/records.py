@@ -39,13 +39,16 @@ class StepRecord(_Frozen):
 
     `outcome`: `scored` (the verdict counts; a parse failure is a mismatch), `not_scored` (infrastructure: `error` says why), or for online steps `acted`.
     `action` and `gold` are in the released form, pixels of the original screen (`screen`); `sent` is the size whose pixels the reply's numbers are.
+    `attempt` counts the starts of an online episode: a live environment cannot be resumed in the middle, so a resumed run plays it again.
     `diagnostic` marks steps after the first mismatch in the continuing mode: they never feed the headline.
     """
 
     v: Literal[1] = RECORD_VERSION
     episode: str
     repeat: int = 0
+    attempt: int = 0
     step: int
+    of: int | None = Field(default=None, description="steps of the expert's recording")
     outcome: Literal["scored", "not_scored", "acted"]
     diagnostic: bool = False
     prompt_sha256: str | None = None
@@ -78,6 +81,7 @@ class EpisodeEnd(_Frozen):
     end: Literal[True] = True
     episode: str
     repeat: int = 0
+    attempt: int = 0
     outcome: Literal["scored", "not_scored"]
     score: float | None = None
     steps: int

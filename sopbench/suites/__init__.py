@@ -1,0 +1,44 @@
+"""Named benchmarks. `get_suite(name)`; `trajectories_of(info)` finds the recordings that a run was played on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sopbench.errors import SopbenchError, UsageError
+from sopbench.runs.folder import RunInfo
+from sopbench.suites.base import DataSource, Loaded, Suite
+from sopbench.suites.pocket import PocketOnlineSuite, PocketSuite
+from sopbench.suites.sop import SopSuite
+from sopbench.trajectory import Trajectory
+
+__all__ = ["SUITES", "DataSource", "Loaded", "Suite", "get_suite", "source_of", "trajectories_of"]
+
+SUITES: dict[str, type[Suite]] = {suite.name: suite for suite in (PocketSuite, PocketOnlineSuite, SopSuite)}
+
+
+def get_suite(name: str) -> Suite:
+    if name not in SUITES:
+        raise UsageError(f"no suite {name!r}; there are: {', '.join(SUITES)}")
+    return SUITES[name]()
+
+
+def source_of(info: RunInfo) -> DataSource:
+    """Where the data of a recorded run was."""
+    data, images = info.settings.get("data"), info.settings.get("images_dir")
+    pattern = info.settings.get("image_pattern") or "{name}"
+    return DataSource(Path(data) if data else None, Path(images) if images else None, pattern)
+
+
+def trajectories_of(info: RunInfo, source: DataSource | None = None) -> Mapping[str, Trajectory] | None:
+    """The recordings that a run was played on, by id; None for online runs and where the data is no longer there."""
+    suite = get_suite(info.facts["suite"])
+    if suite.protocol == "online":
+        return None
+    try:
+        loaded = suite.load(source or source_of(info))
+    except SopbenchError:
+        if source is not None:
+            raise
+        return None
+    return {t.id: t for t in loaded.trajectories}

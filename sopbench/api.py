@@ -1,0 +1,266 @@
+"""The Python API: run a benchmark, load a run, re-score it. The command line is a thin shell over this module."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sopbench import __version__
+from sopbench.adapters import get_adapter
+from sopbench.clients import make_policy
+from sopbench.errors import DataError, UsageError
+from sopbench.runs.config import RunConfig, config_of, facts_of, settings_of
+from sopbench.runs.engine import Play, play
+from sopbench.runs.fingerprint import fingerprint, require_same
+from sopbench.runs.folder import RunFolder, RunInfo
+from sopbench.runs.progress import Listener
+from sopbench.runs.summary import online_outcome, semi_online_outcome, summarise
+from sopbench.scoring import get_profile
+from sopbench.suites import DataSource, Loaded, get_suite, source_of, trajectories_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run; `path` is the folder of what was kept (None where nothing had been started)."""
+
+    def __init__(self, path: Path | None) -> None:
+        super().__init__()
+        self.path = path
+
+
+class Run:
+    """A run on disk. `summary` is the content of `summary.json`; `steps` and `trajectories` are pandas frames, one row each."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.folder = RunFolder(self.path)
+        self.info: RunInfo = self.folder.info()
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return self.folder.summary()
+
+    @cached_property
+    def steps(self) -> pd.DataFrame:
+        """One row a step that counts: the fields of `StepRecord`, with `match`, `type_match` and `reason` of the verdict."""
+        import pandas as pd
+
+        rows = []
+        for log in self.folder.episodes().values():
+            for record in log.ordered():
+                row = record.model_dump(exclude={"v", "verdict", "attempts"})
+                verdict = record.verdict
+                row |= {
+                    "match": verdict.match if verdict else None,
+                    "type_match": verdict.type_match if verdict else None,
+                    "reason": verdict.reason if verdict else record.error.reason if record.error else None,
+                    "tries": max(1, len(record.attempts)),
+                }
+                rows.append(row)
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def trajectories(self) -> pd.DataFrame:
+        """One row a played episode and repeat: the fields of `stats.Outcome` (`length` is 1 online), `success`, and `pg`, a fraction."""
+        import pandas as pd
+
+        outcomes = []
+        for (episode, repeat), log in self.folder.episodes().items():
+            if self.info.facts["protocol"] == "online":
+                outcomes.append(online_outcome(episode, repeat, log))
+            else:
+                length = next((r.of for r in log.ordered() if r.of), 1)
+                outcomes.append(semi_online_outcome(episode, repeat, log, length))
+        return pd.DataFrame([asdict(o) | {"success": o.success, "pg": o.progress / o.length} for o in outcomes])
+
+    def report(self, out: Path | None = None, source: DataSource | None = None) -> Path:
+        """Write the HTML report and say where it is."""
+        from sopbench.report import write_report
+
+        return write_report(self.path, out, trajectories=trajectories_of(self.info, source))
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+
+def load_run(path: Path | str) -> Run:
+    """A run from its folder; raises `DataError` where there is none."""
+    return Run(path)
+
+
+def run(config: RunConfig | None = None, *, listener: Listener | None = None, **options: Any) -> Run:
+    """Run a benchmark and wait for it: `sopbench.run(suite="pocket", model="builtin:oracle")`.
+
+    `options` are the fields of `RunConfig`. Works inside notebooks too (an event loop may be running already).
+    """
+    return _Session(_config(config, options), listener or _nobody).wait(resume=False)
+
+
+async def arun(config: RunConfig | None = None, *, listener: Listener | None = None, **options: Any) -> Run:
+    """`run` for callers with an event loop. Cancelling it leaves a run that can be resumed."""
+    return await _Session(_config(config, options), listener or _nobody).start(resume=False)
+
+
+def resume(path: Path | str, *, listener: Listener | None = None, **overrides: Any) -> Run:
+    """Play what a run still misses. `overrides` may change settings (base_urls, concurrency, timeouts, data paths);
+    anything that would change the fingerprint raises `FingerprintMismatch` that names the field."""
+    return _Session(_recorded_config(Path(path), overrides), listener or _nobody).wait(resume=True)
+
+
+async def aresume(path: Path | str, *, listener: Listener | None = None, **overrides: Any) -> Run:
+    """`resume` for callers with an event loop."""
+    return await _Session(_recorded_config(Path(path), overrides), listener or _nobody).start(resume=True)
+
+
+def _config(config: RunConfig | None, options: dict[str, Any]) -> RunConfig:
+    return replace(config, **options) if config is not None else RunConfig(**options)
+
+
+def _recorded_config(path: Path, overrides: dict[str, Any]) -> RunConfig:
+    recorded = RunFolder(path).info()
+    return replace(config_of(recorded.facts, recorded.settings, path), **overrides)
+
+
+class _Session:
+    """One sitting at one run: resolve what was asked, play, summarise."""
+
+    def __init__(self, config: RunConfig, listener: Listener) -> None:
+        self.config, self.listener = config, listener
+        self.path: Path | None = None
+
+    def wait(self, *, resume: bool) -> Run:
+        """`start` for callers without an event loop. Raises `Interrupted` on Ctrl-C, once the journal is closed."""
+        try:
+            return _wait(self.start(resume=resume))
+        except KeyboardInterrupt as stop:
+            raise Interrupted(self.path) from stop
+
+    async def start(self, *, resume: bool) -> Run:
+        config = self.config
+        suite, adapter = get_suite(config.suite), get_adapter(config.adapter)
+        if suite.protocol == "online" and config.profile is not None:
+            raise UsageError(f"suite {suite.name} is scored by its environment: --profile does not apply")
+        if suite.protocol == "online" and config.after_mismatch == "continue":
+            raise UsageError(f"suite {suite.name} is played live: there is no mismatch to continue after")
+        name = config.profile or suite.default_profile
+        profile = get_profile(name) if name else None
+        loaded = suite.load(config.source, config.limit)
+        _require_some_screens(loaded)
+        policy = await make_policy(config)
+        try:
+            facts = facts_of(config, suite, loaded, adapter, profile, policy)
+            folder = self._folder(facts, resume=resume)
+            self.path = folder.path
+            plan = Play(
+                suite,
+                loaded,
+                adapter,
+                profile,
+                policy,
+                images=facts["images"],
+                after_mismatch=config.after_mismatch,
+                repeats=config.repeats,
+                seed=config.seed,
+                concurrency=config.concurrency,
+            )
+            wall = await _play(plan, folder, self.listener)
+        finally:
+            await policy.close()
+        folder.write_summary(summarise(folder.info(), folder.path, loaded, adapter, folder.episodes(), wall_s=wall))
+        return Run(folder.path)
+
+    def _folder(self, facts: dict[str, Any], *, resume: bool) -> RunFolder:
+        now = datetime.now(UTC)
+        if self.config.out is None:
+            model = "".join(c if c.isalnum() or c in "-._" else "-" for c in facts["model"].rpartition("/")[2])[:40]
+            name = f"{facts['suite']}-{model}-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+            folder = RunFolder(Path("runs") / name)
+        else:
+            folder = RunFolder(self.config.out)
+        if folder.exists():
+            what = f"cannot {'resume' if resume else 'continue'} the run in {folder.path}"
+            require_same(folder.info().facts, facts, what=what)
+            return folder
+        if folder.path.exists() and (not folder.path.is_dir() or any(folder.path.iterdir())):
+            raise UsageError(f"--out {folder.path} exists and is no run; choose a new folder")
+        folder.create(
+            RunInfo(
+                id=f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
+                created=now.isoformat(timespec="seconds"),
+                version=__version__,
+                fingerprint=fingerprint(facts),
+                facts=facts,
+                settings=settings_of(self.config),
+            )
+        )
+        return folder
+
+
+async def _play(plan: Play, folder: RunFolder, listener: Listener) -> float:
+    """Seconds that playing took. The first error of the workers comes out as itself, not wrapped in a group."""
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    try:
+        await play(plan, folder, listener)
+    except BaseExceptionGroup as group:
+        first: BaseException = group
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from group
+    return loop.time() - started
+
+
+def rescore(path: Path | str, profile: str, *, source: DataSource | None = None, out: Path | None = None) -> Run:
+    """Judge the recorded replies of a semi-online run under another profile, without the model. Returns the re-scored run.
+
+    Where `profile` is more lenient, a trajectory may go on past the last recorded reply: those are not scored, and the summary gives bounds.
+    """
+    from sopbench.runs.rescore import rescore_run
+
+    folder = RunFolder(Path(path))
+    info = folder.info()
+    if info.facts["protocol"] != "semi_online":
+        raise UsageError(f"{path} was played online: its environment scored it, no profile did")
+    new_profile = get_profile(profile)
+    suite, adapter = get_suite(info.facts["suite"]), get_adapter(info.facts["adapter"]["name"])
+    loaded = suite.load(source or source_of(info), info.settings.get("limit"))
+    target = RunFolder(out or folder.path / "rescored" / profile)
+    new_info = rescore_run(folder, info, loaded, adapter, new_profile, target)
+    target.write_summary(summarise(new_info, target.path, loaded, adapter, target.episodes()))
+    return Run(target.path)
+
+
+def _require_some_screens(loaded: Loaded) -> None:
+    """Some missing screens are reported where they are met; none at all is a wrong folder, and nothing is started."""
+    screens = [step.screen for t in loaded.trajectories for step in t.steps]
+    missing = [s for s in screens if s.path is not None and not s.path.is_file()]
+    if screens and len(missing) == len(screens):
+        raise DataError(
+            f"none of the {len(screens)} screens is there: the first would be {missing[0].path}. Give their folder with "
+            "--images DIR, and where they are named differently --image-pattern; `sopbench data check` proposes one"
+        )
+
+
+def _nobody(progress: object) -> None:
+    """The listener of callers that do not watch."""
+
+
+def _wait(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run to the end, in a thread of its own where this thread's event loop is already running (notebooks)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(1, thread_name_prefix="sopbench-run") as thread:
+        return thread.submit(asyncio.run, coroutine).result()

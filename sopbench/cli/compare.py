@@ -1,0 +1,67 @@
+"""`sopbench compare`: two runs on the same trajectories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+HELP = """Compare two runs, trajectory by trajectory: difference with a 95 % bootstrap interval, McNemar's exact test on success, and the trajectories that flip.
+
+Runs on other data, trajectories or profiles are refused.
+
+Example: sopbench compare runs/base runs/trained
+"""
+SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(help=HELP)
+    def compare(
+        a: Annotated[Path, typer.Argument(help="Folder of the first run.", show_default=False)],
+        b: Annotated[Path, typer.Argument(help="Folder of the second run.", show_default=False)],
+        as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as one JSON object.")] = False,
+    ) -> None:
+        from sopbench.api import load_run
+        from sopbench.cli.terminal import print_json
+        from sopbench.runs.compare import compare as compare_runs
+
+        result = compare_runs(load_run(a), load_run(b))
+        if as_json:
+            print_json(result)
+        else:
+            _print(result)
+
+
+def _print(result: dict[str, Any]) -> None:
+    from sopbench.cli.show import table
+    from sopbench.cli.terminal import console, safe
+
+    out = console()
+    for side in ("a", "b"):
+        out.print(f"{side}  {safe(result[side]['model'], 60)} · {result[side]['adapter']} · {result[side]['run']}")
+    rows = []
+    for name, diff in result["difference"].items():
+        low, high = diff["ci95"]
+        rows.append(
+            (
+                name.upper(),
+                f"{result['a'][name]:.1f}",
+                f"{result['b'][name]:.1f}",
+                f"{diff['value']:+.1f}",
+                f"{low:+.1f} – {high:+.1f}",
+            )
+        )
+    out.print(table(f"{result['n']} trajectories", ("percent", "a", "b", "b - a", "95 % interval"), rows))
+    if result["differs_in"]:
+        out.print("the runs differ in: " + ", ".join(result["differs_in"]))
+    if test := result["mcnemar"]:
+        out.print(f"McNemar on TSR: only a {test['only_a']}, only b {test['only_b']}, p = {test['p']:.3g}")
+    else:
+        out.print("McNemar needs one repeat on each side")
+    for side in ("a", "b"):
+        flips = result[f"only_{side}"]
+        if flips:
+            more = f" and {len(flips) - SHOWN} more (--json lists them)" if len(flips) > SHOWN else ""
+            out.print(f"better in {side}: " + ", ".join(safe(f, 40) for f in flips[:SHOWN]) + more)

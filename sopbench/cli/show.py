@@ -1,0 +1,113 @@
+"""`sopbench show`: a run's summary in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(
+        help="Print the summary of a run.\n\nExample: sopbench show runs/pocket-builtin-noisy-20260101-120000-ab12"
+    )
+    def show(
+        run: Annotated[Path, typer.Argument(help="Folder of the run.", show_default=False)],
+        as_json: Annotated[bool, typer.Option("--json", help="Print it as one JSON object.")] = False,
+    ) -> None:
+        from sopbench.api import load_run
+        from sopbench.cli.terminal import print_json
+
+        summary = load_run(run).summary
+        if as_json:
+            print_json(summary)
+        else:
+            print_summary(summary)
+
+
+def print_summary(summary: Mapping[str, Any]) -> None:
+    """Headline, then the tables that say where it went wrong."""
+    from sopbench.cli.terminal import console, safe
+
+    out = console()
+    what = " · ".join(safe(summary[key], 60) for key in ("suite", "model", "adapter", "profile") if summary.get(key))
+    out.print(what, style="bold")
+    out.print(_headline(summary))
+    if summary.get("by_action"):
+        out.print(
+            table(
+                "steps by expert action", ("action", "steps", "type match", "match"), _action_rows(summary["by_action"])
+            )
+        )
+    if summary.get("by_length") and len(summary["by_length"]) > 1:
+        rows = [(r["length"], r["n"], f"{r['pg']:.1f}", f"{r['tsr']:.1f}") for r in summary["by_length"]]
+        out.print(table("by trajectory length", ("length", "n", "PG", "TSR"), rows))
+    if summary.get("reasons"):
+        rows = [(safe(reason, 60), n) for reason, n in list(summary["reasons"].items())[:10]]
+        out.print(table("first mismatch, by reason", ("reason", "trajectories"), rows))
+    for line in _remarks(summary):
+        out.print(line)
+
+
+def _headline(summary: Mapping[str, Any]) -> Table:
+    names = (
+        [("success", "tsr")] if summary["protocol"] == "online" else [("Score", "score"), ("PG", "pg"), ("TSR", "tsr")]
+    )
+    rows = []
+    for label, key in names:
+        if summary["complete"]:
+            low, high = summary["ci95"][key]
+            rows.append((label, f"{summary[key]:.1f}", f"{low:.1f} – {high:.1f}"))
+        else:
+            low, high = summary["bounds"][key]
+            rows.append((label, "not known", f"between {low:.1f} and {high:.1f}"))
+    title = f"{summary['n']} trajectories" + (f" x {summary['repeats']} repeats" if summary["repeats"] > 1 else "")
+    spread = "95 % interval" if summary["complete"] else "bounds (some episodes are not scored)"
+    return table(title, ("percent", "value", spread), rows)
+
+
+def _action_rows(by_action: Mapping[str, Mapping[str, int]]) -> list[tuple[object, ...]]:
+    return [
+        (kind, r["n"], _share(r["type_match"], r["n"]), _share(r["match"], r["n"])) for kind, r in by_action.items()
+    ]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}" if whole else "-"
+
+
+def _remarks(summary: Mapping[str, Any]) -> Iterable[str]:
+    yield f"steps scored {summary['scored_steps']}, of them not parsed {summary['parse_failed_steps']}; not scored {summary['not_scored_steps']}"
+    if summary["not_scored_reasons"]:
+        yield "not scored: " + ", ".join(f"{reason} {n}" for reason, n in summary["not_scored_reasons"].items())
+    missing = (summary.get("ceiling") or {}).get("missing")
+    if missing:
+        ceiling = summary["ceiling"]
+        lost = ", ".join(f"{kind} ({n})" for kind, n in missing.items())
+        yield f"this adapter cannot say {lost}: its ceiling is PG {ceiling['pg']}, TSR {ceiling['tsr']}"
+    if summary.get("diagnostic"):
+        yield f"diagnostic: step accuracy {summary['diagnostic']['step_accuracy']} over {summary['diagnostic']['steps']} steps (never the headline)"
+    if summary.get("flips"):
+        yield f"{len(summary['flips'])} trajectories flip between repeats; TSR by repeat: {summary['repeats_tsr']}"
+    if summary["latency"]:
+        yield f"latency {summary['latency']['p50']:.3f} s median, {summary['latency']['p99']:.3f} s p99; retries {summary['retries']}"
+    if summary["tokens"]:
+        cost = f"; cost {summary['cost']}" if summary["cost"] is not None else ""
+        yield f"tokens: prompt {summary['tokens']['prompt']:,}, completion {summary['tokens']['completion']:,}{cost}"
+
+
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="dim", pad_edge=False)
+    for k, column in enumerate(columns):
+        table.add_column(column, justify="left" if k == 0 else "right")
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    return table

@@ -1,0 +1,72 @@
+"""Two runs on the same trajectories, side by side: differences with intervals, McNemar on success, and the trajectories that flip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sopbench import stats
+from sopbench.api import Run
+from sopbench.errors import UsageError
+from sopbench.runs.fingerprint import require_same
+from sopbench.stats import Outcome
+
+SAME = ("suite", "protocol", "data_sha256", "ids_sha256", "profile", "after_mismatch")
+"""Facts in which runs must agree to be compared; all others (model, adapter, sampling, images) may be what is compared."""
+
+
+def compare(a: Run, b: Run) -> dict[str, Any]:
+    """Paired comparison (b minus a, in percent points). Raises `FingerprintMismatch` where the two are not on the same data, trajectories and profile."""
+    facts_a, facts_b = a.info.facts, b.info.facts
+    require_same(
+        {key: facts_a.get(key) for key in SAME},
+        {key: facts_b.get(key) for key in SAME},
+        what=f"{a.path} and {b.path} cannot be compared",
+    )
+    one, two = _outcomes(a), _outcomes(b)
+    for run, outcomes in ((a, one), (b, two)):
+        if len({o.episode for o in outcomes}) != facts_a["n_trajectories"] or not all(o.scored for o in outcomes):
+            raise UsageError(
+                f"{run.path} has episodes that are not scored; finish it first: sopbench resume {run.path}"
+            )
+    names, first = stats.per_trajectory(one)
+    order, second = stats.per_trajectory(two)
+    second = second[[order.index(name) for name in names]] if order != names else second
+    differences = second - first
+    means = stats.bootstrap_means(differences)
+    online = facts_a["protocol"] == "online"
+    metrics = {"tsr": 1} if online else {"pg": 0, "tsr": 1, "score": 2}
+    gained = [n for n, d in zip(names, differences[:, 1], strict=True) if d > 0]
+    lost = [n for n, d in zip(names, differences[:, 1], strict=True) if d < 0]
+    single = facts_a["repeats"] == facts_b["repeats"] == 1
+    return {
+        "a": _side(a, first, metrics),
+        "b": _side(b, second, metrics),
+        "n": len(names),
+        "differs_in": sorted(k for k in facts_a.keys() | facts_b.keys() if facts_a.get(k) != facts_b.get(k)),
+        "difference": {
+            name: {
+                "value": stats.percent(float(differences[:, k].mean())),
+                "ci95": [stats.percent(v) for v in np.percentile(means[:, k], [2.5, 97.5])],
+            }
+            for name, k in metrics.items()
+        },
+        "mcnemar": {"only_a": len(lost), "only_b": len(gained), "p": stats.mcnemar(len(lost), len(gained))}
+        if single
+        else None,
+        "only_a": lost,
+        "only_b": gained,
+    }
+
+
+def _outcomes(run: Run) -> list[Outcome]:
+    fields = ["episode", "repeat", "length", "progress", "scored"]
+    rows = run.trajectories[fields].to_dict("records") if len(run.trajectories) else []
+    return sorted((Outcome(**{str(k): v for k, v in row.items()}) for row in rows), key=lambda o: (o.episode, o.repeat))
+
+
+def _side(run: Run, values: stats.FloatArray, metrics: dict[str, int]) -> dict[str, Any]:
+    facts = run.info.facts
+    shown = {name: stats.percent(float(values[:, k].mean())) for name, k in metrics.items()}
+    return {"run": str(run.path), "model": facts["model"], "adapter": facts["adapter"]["name"], **shown}

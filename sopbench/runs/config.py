@@ -1,0 +1,142 @@
+"""What a user asks of a run, and the facts that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from sopbench.adapters.base import Adapter
+from sopbench.clients.base import Policy, Sampling
+from sopbench.errors import UsageError
+from sopbench.scoring.base import Profile
+from sopbench.suites.base import DataSource, Loaded, Suite
+
+DEFAULT_MODEL = "builtin:noisy"
+DEFAULT_CONCURRENCY = 16
+DEFAULT_MAX_TOKENS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Price of a million tokens, in whatever currency the user thinks in."""
+
+    prompt: float
+    completion: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Everything that can be asked of a run. What changes the meaning of the numbers ends up in `facts`, the rest in `settings`.
+
+    model: a name, `builtin:...`, or the address of an endpoint (then the model that it serves). base_urls: the endpoints that serve `model`.
+    profile: None means the suite's own. history_images: how many of the last screens a request carries (None: the adapter's choice).
+    seed: seeds built-in policies, and is sent to the endpoint (plus the number of the repeat) where given.
+    """
+
+    suite: str = "pocket"
+    model: str = DEFAULT_MODEL
+    adapter: str = "uis1"
+    profile: str | None = None
+    base_urls: tuple[str, ...] = ()
+    data: Path | None = None
+    images: Path | None = None
+    image_pattern: str = "{name}"
+    out: Path | None = None
+    limit: int | None = None
+    seed: int | None = None
+    repeats: int = 1
+    history_images: int | None = None
+    after_mismatch: Literal["stop", "continue"] = "stop"
+    sampling: Sampling = field(default_factory=lambda: Sampling(temperature=0.0, max_tokens=DEFAULT_MAX_TOKENS))
+    concurrency: int = DEFAULT_CONCURRENCY
+    adaptive: bool = False
+    attempt_timeout: float = 120.0
+    deadline: float = 600.0
+    max_attempts: int = 8
+    prices: Prices | None = None
+
+    def __post_init__(self) -> None:
+        for name, low in (("limit", 1), ("repeats", 1), ("concurrency", 1), ("max_attempts", 1), ("history_images", 0)):
+            value = getattr(self, name)
+            if value is not None and value < low:
+                raise UsageError(f"{name} must be at least {low}, not {value}")
+        if self.attempt_timeout <= 0 or self.deadline <= 0:
+            raise UsageError("timeouts are positive numbers of seconds")
+        if self.seed is not None and not 0 <= self.seed < 2**31:
+            raise UsageError(f"seed must lie in 0..2^31-1, not {self.seed}")
+
+    @property
+    def source(self) -> DataSource:
+        return DataSource(self.data, self.images, self.image_pattern)
+
+
+def facts_of(
+    config: RunConfig, suite: Suite, loaded: Loaded, adapter: Adapter, profile: Profile | None, policy: Policy
+) -> dict[str, Any]:
+    """Every fact that changes what the numbers mean: two runs with equal facts are repetitions of each other."""
+    prompt = adapter.prompt_source()
+    return {
+        "suite": suite.name,
+        "protocol": suite.protocol,
+        "data_sha256": loaded.sha256,
+        "ids_sha256": loaded.ids_sha256,
+        "n_trajectories": len(loaded.ids),
+        "repeats": config.repeats,
+        "seed": config.seed,
+        "profile": {"id": profile.id, "hash": profile.hash} if profile else None,
+        "adapter": {
+            "name": adapter.name,
+            "prompt": {"kind": prompt.kind, "sha256": prompt.sha256, "note": prompt.note},
+        },
+        "images": adapter.default_images if config.history_images is None else config.history_images,
+        "after_mismatch": config.after_mismatch,
+        **policy.describe(),
+    }
+
+
+def settings_of(config: RunConfig) -> dict[str, Any]:
+    """What was asked and changes no meaning. Holds no secret: the API key is never part of a configuration."""
+    return {
+        "data": str(config.data.absolute()) if config.data else None,
+        "images_dir": str(config.images.absolute()) if config.images else None,
+        "image_pattern": config.image_pattern,
+        "limit": config.limit,
+        "base_urls": list(config.base_urls),
+        "concurrency": config.concurrency,
+        "adaptive": config.adaptive,
+        "attempt_timeout": config.attempt_timeout,
+        "deadline": config.deadline,
+        "max_attempts": config.max_attempts,
+        "prices": {"prompt": config.prices.prompt, "completion": config.prices.completion} if config.prices else None,
+    }
+
+
+def config_of(facts: Mapping[str, Any], settings: Mapping[str, Any], out: Path) -> RunConfig:
+    """The configuration that a recorded run was made with: what `resume` starts from."""
+    prices, sampling = settings.get("prices"), facts.get("sampling")
+    profile = facts.get("profile")
+    return RunConfig(
+        suite=facts["suite"],
+        model=facts["model"],
+        adapter=facts["adapter"]["name"],
+        profile=str(profile["id"]).partition("@")[0] if profile else None,
+        base_urls=tuple(settings.get("base_urls") or ()),
+        data=Path(settings["data"]) if settings.get("data") else None,
+        images=Path(settings["images_dir"]) if settings.get("images_dir") else None,
+        image_pattern=settings.get("image_pattern") or "{name}",
+        out=out,
+        limit=settings.get("limit"),
+        seed=facts.get("seed"),
+        repeats=facts["repeats"],
+        history_images=facts["images"],
+        after_mismatch=facts["after_mismatch"],
+        sampling=Sampling(**sampling) if sampling else Sampling(),
+        concurrency=settings.get("concurrency") or DEFAULT_CONCURRENCY,
+        adaptive=bool(settings.get("adaptive")),
+        attempt_timeout=settings.get("attempt_timeout") or 120.0,
+        deadline=settings.get("deadline") or 600.0,
+        max_attempts=settings.get("max_attempts") or 8,
+        prices=Prices(**prices) if prices else None,
+    )

@@ -1,0 +1,356 @@
+"""The engine: drives protocols with a policy and writes the journal. The only place that awaits the network."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, ParamSpec, TypeVar
+
+from sopbench.actions import Action, to_released
+from sopbench.adapters.base import Adapter, ParsedReply, ParseFailure
+from sopbench.clients.base import Ask, AskFailed, Policy, Reply
+from sopbench.clients.prompt_hash import image_hashes, prompt_sha256
+from sopbench.errors import DataError, FingerprintMismatch
+from sopbench.geometry import Size
+from sopbench.online.base import EnvironmentFailed, OnlineEnvironment, OnlineTask
+from sopbench.protocols.online import OnlineEpisode
+from sopbench.protocols.semi_online import Pending, SemiOnlineEpisode
+from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunFolder
+from sopbench.runs.journal import Journal
+from sopbench.runs.progress import Listener, Progress
+from sopbench.runs.records import AttemptRecord, EpisodeEnd, FailureRecord, StepRecord, VerdictRecord
+from sopbench.scoring.base import Profile
+from sopbench.suites.base import Loaded, Suite
+from sopbench.trajectory import Trajectory
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Everything that one run plays with."""
+
+    suite: Suite
+    loaded: Loaded
+    adapter: Adapter
+    profile: Profile | None
+    policy: Policy
+    images: int
+    after_mismatch: Literal["stop", "continue"]
+    repeats: int
+    seed: int | None
+    concurrency: int
+
+
+async def play(plan: Play, folder: RunFolder, listener: Listener) -> None:
+    """Play what the journal of `folder` does not hold yet. Cancellation leaves a run that can be resumed."""
+    recorded = folder.episodes()
+    with Journal(folder.journal_path) as journal:
+        await _Player(plan, folder, journal, recorded, listener).run()
+
+
+class _Player:
+    def __init__(
+        self,
+        plan: Play,
+        folder: RunFolder,
+        journal: Journal,
+        recorded: Mapping[EpisodeKey, EpisodeLog],
+        listener: Listener,
+    ) -> None:
+        self.plan, self.folder, self.journal, self.recorded = plan, folder, journal, recorded
+        self.listener = listener
+        self.progress = Progress(total=len(plan.loaded.ids) * plan.repeats)
+
+    async def run(self) -> None:
+        """A fixed crew of workers takes episodes in order, so that at most `concurrency` are in flight."""
+        episodes: list[Trajectory | OnlineTask] = [*self.plan.loaded.trajectories, *self.plan.loaded.tasks]
+        queue = iter([(episode, repeat) for repeat in range(self.plan.repeats) for episode in episodes])
+
+        async def work() -> None:
+            for episode, repeat in queue:
+                await self._play(episode, repeat)
+
+        self._tell()
+        async with asyncio.TaskGroup() as crew:
+            for _ in range(min(self.plan.concurrency, self.progress.total)):
+                crew.create_task(work())
+        self._tell()
+
+    async def _play(self, episode: Trajectory | OnlineTask, repeat: int) -> None:
+        if isinstance(episode, Trajectory):
+            await self._semi_online(episode, repeat)
+        else:
+            await self._online(episode, repeat)
+
+    def _tell(self) -> None:
+        self.progress.pool = self.plan.policy.status()
+        self.listener(self.progress)
+
+    def _finished(self, *, success: bool, scored: bool, resumed: bool) -> None:
+        self.progress.finished += 1
+        self.progress.resumed += resumed
+        self.progress.succeeded += success and scored
+        self.progress.not_scored += not scored
+        self._tell()
+
+    # -- semi-online -----------------------------------------------------------------------------------------------
+
+    async def _semi_online(self, trajectory: Trajectory, repeat: int) -> None:
+        plan = self.plan
+        assert plan.profile is not None
+        episode = SemiOnlineEpisode(
+            trajectory, plan.adapter, plan.profile, images=plan.images, after_mismatch=plan.after_mismatch
+        )
+        asked = False
+        try:
+            self._replay(episode, repeat)
+            while (pending := episode.pending()) is not None:
+                asked = True
+                if not await self._semi_online_step(episode, pending, repeat):
+                    self._finished(success=False, scored=False, resumed=False)
+                    return
+        except DataError as error:
+            fault = AskFailed("screen", str(error))
+            self._not_scored(trajectory.id, repeat, 0, episode.step_index, None, fault, of=len(trajectory))
+            self._finished(success=False, scored=False, resumed=False)
+            return
+        self._finished(success=episode.success, scored=True, resumed=not asked)
+
+    def _replay(self, episode: SemiOnlineEpisode, repeat: int) -> None:
+        """Bring the episode to where the journal left it. Recorded replies must mean today what they meant then."""
+        log = self.recorded.get((episode.trajectory.id, repeat))
+        for record in log.ordered() if log else ():
+            if record.outcome != "scored" or record.reply is None or episode.over:
+                return
+            verdict = episode.advance(record.reply).verdict
+            if (
+                record.verdict is None
+                or record.verdict.match != verdict.match
+                or record.step != len(episode.results) - 1
+            ):
+                raise FingerprintMismatch(
+                    f"episode {record.episode} step {record.step}: the recorded reply is judged differently today. "
+                    f"Re-score the run instead of resuming it: sopbench score {self.folder.path}"
+                )
+
+    async def _semi_online_step(self, episode: SemiOnlineEpisode, pending: Pending, repeat: int) -> bool:
+        """Ask, judge, record. False when no reply was to be had."""
+        step = episode.trajectory.steps[pending.step_index]
+        trajectory = episode.trajectory
+        reply = await self._ask(
+            trajectory.id, repeat, 0, pending, expert=lambda: step.action(pending.size), of=len(trajectory)
+        )
+        if reply is None:
+            return False
+        failed_before = any(not result.verdict.match for result in episode.results)
+        result = episode.advance(reply.text)
+        self._record(
+            self._base(episode.trajectory.id, repeat, 0, pending, reply),
+            result.parsed,
+            outcome="scored",
+            of=len(episode.trajectory),
+            diagnostic=failed_before,
+            gold=dict(step.content),
+            verdict=VerdictRecord(**result.verdict.as_dict()),
+        )
+        return True
+
+    # -- online ----------------------------------------------------------------------------------------------------
+
+    async def _online(self, task: OnlineTask, repeat: int) -> None:
+        log = self.recorded.get((task.id, repeat))
+        if log is not None and log.end is not None and log.end.outcome == "scored":
+            self._finished(success=(log.end.score or 0) >= 1, scored=True, resumed=True)
+            return
+        attempt = log.attempt + 1 if log is not None else 0
+        environment = self.plan.suite.environment(task)
+        try:
+            end = await self._online_episode(task, repeat, attempt, environment)
+        except EnvironmentFailed as error:
+            failure = FailureRecord(reason=error.kind, detail=error.detail)
+            end = EpisodeEnd(
+                episode=task.id, repeat=repeat, attempt=attempt, outcome="not_scored", steps=0, error=failure
+            )
+        finally:
+            await _call(environment.close)
+        self.journal.append(end)
+        self._finished(success=(end.score or 0) >= 1, scored=end.outcome == "scored", resumed=False)
+
+    async def _online_episode(
+        self, task: OnlineTask, repeat: int, attempt: int, environment: OnlineEnvironment
+    ) -> EpisodeEnd:
+        screen = await _call(environment.reset)
+        self._keep(screen.sha256, screen.read())
+        episode = OnlineEpisode(task.goal, self.plan.adapter, screen, budget=task.budget, images=self.plan.images)
+        while (pending := episode.pending()) is not None:
+            reply = await self._ask(task.id, repeat, attempt, pending, expert=environment.expert)
+            if reply is None:
+                failure = FailureRecord(reason="no_reply", detail=f"no reply at step {pending.step_index}")
+                return EpisodeEnd(
+                    episode=task.id,
+                    repeat=repeat,
+                    attempt=attempt,
+                    outcome="not_scored",
+                    steps=len(episode.results),
+                    error=failure,
+                )
+            result = episode.advance(reply.text)
+            self._record(self._base(task.id, repeat, attempt, pending, reply), result.parsed, outcome="acted")
+            if episode.over:
+                break
+            if result.action is not None:
+                screen = await _call(environment.act, result.action)
+                self._keep(screen.sha256, screen.read())
+            episode.observe(screen)
+        episode.finish(await _call(environment.score))
+        said = [r.action for r in episode.results if r.action is not None and r.action.kind == "terminate"]
+        return EpisodeEnd(
+            episode=task.id,
+            repeat=repeat,
+            attempt=attempt,
+            outcome="scored",
+            score=episode.score,
+            steps=len(episode.results),
+            said=getattr(said[-1], "status", None) if said else None,
+            answers=tuple(r.action.text for r in episode.results if r.action is not None and r.action.kind == "answer"),  # type: ignore[union-attr]  # kind "answer" is Answer
+        )
+
+    def _keep(self, sha256: str, data: bytes) -> None:
+        """Online screens exist nowhere else: keep each once."""
+        path = self.folder.screens_path / f"{sha256}.png"
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            temporary = path.with_suffix(".tmp")
+            temporary.write_bytes(data)
+            temporary.replace(path)
+
+    # -- shared ----------------------------------------------------------------------------------------------------
+
+    async def _ask(
+        self,
+        episode: str,
+        repeat: int,
+        attempt: int,
+        pending: Pending,
+        expert: Callable[[], Action | None],
+        of: int | None = None,
+    ) -> Reply | None:
+        """The policy's reply, its text made storable; None (and a `not_scored` line) when there is none."""
+        seed = None if self.plan.seed is None else (self.plan.seed + repeat) % 2**31
+        ask = Ask(
+            (episode, repeat, pending.step_index), pending.messages, pending.size, self.plan.adapter, seed, expert
+        )
+        try:
+            reply = await self.plan.policy.ask(ask)
+        except AskFailed as error:
+            self._not_scored(episode, repeat, attempt, pending.step_index, pending, error, of=of)
+            return None
+        self.progress.steps += 1
+        return _storable(reply)
+
+    def _base(self, episode: str, repeat: int, attempt: int, pending: Pending, reply: Reply) -> StepRecord:
+        sent = self.plan.adapter.sent_size(pending.size)
+        return StepRecord(
+            episode=episode,
+            repeat=repeat,
+            attempt=attempt,
+            step=pending.step_index,
+            outcome="scored",
+            prompt_sha256=prompt_sha256(pending.messages),
+            images=image_hashes(pending.messages),
+            screen=_pair(pending.size),
+            sent=_pair(sent),
+            reply=reply.text,
+            notes=reply.notes,
+            finish_reason=reply.finish_reason,
+            model=reply.model,
+            endpoint=reply.endpoint,
+            prompt_tokens=reply.prompt_tokens,
+            completion_tokens=reply.completion_tokens,
+            latency=round(reply.latency, 4),
+            queued=round(reply.queued, 4),
+            attempts=_attempts(reply.attempts) if len(reply.attempts) > 1 else (),
+        )
+
+    def _record(self, base: StepRecord, parsed: ParsedReply | ParseFailure, **more: object) -> None:
+        if isinstance(parsed, ParseFailure):
+            self.progress.parse_failed += 1
+            failure = FailureRecord(reason=parsed.reason, detail=parsed.detail[:500])
+            record = base.model_copy(update={"parse_failure": failure, **more})
+        else:
+            assert base.screen is not None
+            said = {
+                "action": to_released(parsed.action, Size(*base.screen)),
+                "thought": parsed.thought,
+                "notes": (*base.notes, *parsed.notes),
+            }
+            record = base.model_copy(update={**said, **more})
+        self.journal.append(record)
+        self._tell()
+
+    def _not_scored(
+        self,
+        episode: str,
+        repeat: int,
+        attempt: int,
+        step: int,
+        pending: Pending | None,
+        error: AskFailed,
+        of: int | None = None,
+    ) -> None:
+        self.journal.append(
+            StepRecord(
+                episode=episode,
+                repeat=repeat,
+                attempt=attempt,
+                step=step,
+                of=of,
+                outcome="not_scored",
+                screen=_pair(pending.size) if pending else None,
+                error=FailureRecord(reason=error.kind, detail=error.detail[:2000]),
+                attempts=_attempts(error.attempts),
+                queued=round(error.queued, 4),
+            )
+        )
+        self._tell()
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+async def _call(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run a blocking call of an environment in a thread; whatever breaks in there is the environment's fault, not the agent's."""
+    try:
+        return await asyncio.to_thread(method, *args, **kwargs)
+    except EnvironmentFailed:
+        raise
+    except Exception as error:  # the boundary to foreign code: reported as its own outcome, with its name
+        raise EnvironmentFailed("environment_error", f"{type(error).__name__}: {error}") from error
+
+
+def _attempts(attempts: tuple[object, ...]) -> tuple[AttemptRecord, ...]:
+    return tuple(AttemptRecord.model_validate(a, from_attributes=True) for a in attempts)
+
+
+def _pair(size: Size) -> tuple[int, int]:
+    return size.width, size.height
+
+
+def _storable(reply: Reply) -> Reply:
+    """Lone surrogates cannot be stored as UTF-8: they become U+FFFD before anybody reads the text, so that it re-scores the same."""
+    text = reply.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if text == reply.text:
+        return reply
+    return Reply(
+        text,
+        reply.model,
+        reply.endpoint,
+        reply.finish_reason,
+        reply.prompt_tokens,
+        reply.completion_tokens,
+        reply.latency,
+        reply.queued,
+        reply.attempts,
+        (*reply.notes, "surrogates_replaced"),
+    )
