@@ -1,0 +1,357 @@
+# The names of torch and transformers are known only in the server's environment, where this file runs.
+# mypy: disable-error-code="import-not-found, import-untyped, no-untyped-call, unused-ignore"
+"""Make the tiny model that the end-to-end tests serve: a Qwen2.5-VL of well under a million parameters that speaks `colours`.
+
+    .venv-vllm/bin/python -m tests.e2e.tiny_vlm OUT
+
+The folder holds what any Qwen2.5-VL folder holds (weights, tokenizer, processor, chat template), so the server takes its usual
+path. The weights start random and are trained here for about a minute, with a fixed seed, on screens and dialogues made up on
+the spot; nothing is downloaded. It ends with an error, and writes no `ready.json`, if the model does not answer a held-out set
+without a mistake.
+
+Its image processor shrinks every screen to about ten visual tokens (`MAX_PIXELS`), far below the limits that the `uis1` family
+declares. That keeps a CPU quick, and is the situation of a server that resizes images by limits of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from .colours import COLOURS, Colour, draw, reply
+
+PATCH: Final = 14
+MERGE: Final = 2
+TOKEN: Final = PATCH * MERGE
+"""Side of the square, in pixels, that becomes one visual token."""
+MIN_PIXELS: Final = 4 * TOKEN**2
+MAX_PIXELS: Final = 16 * TOKEN**2
+
+SPECIALS: Final = (
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+)
+IMAGE: Final = "<|vision_start|><|image_pad|><|vision_end|>"
+
+LESSONS: Final = ((10, 16), (20, 12), (20, 12), (60, 6), (200, 2))
+"""A batch: the most words in a piece of prose, and how many dialogues, so that every batch has about as many tokens."""
+
+TEMPLATE: Final = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
+    "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
+    "{% for part in message['content'] %}"
+    "{% if part['type'] in ('image', 'image_url') %}" + IMAGE + "{% elif 'text' in part %}{{ part['text'] }}{% endif %}"
+    "{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+SPLIT: Final = r" ?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+"
+
+WORDS: Final = (
+    "a add agent alarm all an and answer app as at back be box button by can card check click close content coordinate date delete do"
+    " done down drag each earlier edit enter far find finger first for form format from give go goal has height home how icon image in"
+    " input instruction is it item json key last left list long mail mark me menu message must name next new no not note now of off on one"
+    " open or out own page phone photo picture pixel point press previous reply right row same save say screen screenshot scroll search"
+    " second seconds see send set settings should show so start state status step string success swipe system tap task text that the"
+    " then there think this thought time timer title to top turn type two under until up use user video wait was what when which width"
+    " with word write x y you your"
+).split()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("out", type=Path, help="folder to write; made if missing")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=300)
+    options = parser.parse_args(argv)
+    os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+
+    began = time.monotonic()
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "ready.json").unlink(missing_ok=True)
+    student = Student(options.out, options.seed)
+    student.train(options.steps)
+    student.save()
+    right, asked = student.exam()
+    facts = {"parameters": student.parameters, "steps": options.steps, "seed": options.seed, "right": right, "asked": asked}
+    facts["seconds"] = round(time.monotonic() - began, 1)
+    print(json.dumps(facts))
+    if right < asked:
+        print(f"the tiny model answers only {right} of {asked} held-out requests; try more --steps", file=sys.stderr)
+        return 1
+    (options.out / "ready.json").write_text(json.dumps(facts) + "\n")
+    return 0
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """A request and its right answer: the text with one `IMAGE` for each screen, and the screens' colours in order."""
+
+    text: str
+    screens: tuple[Colour, ...]
+
+    @property
+    def answer(self) -> str:
+        return reply(self.screens[0], self.screens[-1])
+
+
+def dialogue(rng: random.Random, longest: int) -> Dialogue:
+    """A made-up request of the shapes that harnesses send: several turns with the last two screens, or all in one turn."""
+    colours = [rng.choice(COLOURS) for _ in range(rng.randint(1, 5))]
+    shown = min(len(colours), rng.choice([1, 2, 2, 2]))
+    text = f"<|im_start|>system\n{_prose(rng, longest)}<|im_end|>\n"
+    if rng.random() < 0.2:
+        text += _turn(rng, _prose(rng, longest) + IMAGE * shown, 30)
+        return Dialogue(text + "<|im_start|>assistant\n", tuple(colours[-shown:]))
+    for index, colour in enumerate(colours):
+        text += _turn(rng, IMAGE if index >= len(colours) - shown else "", 60 if index == 0 else 12)
+        if index < len(colours) - 1:
+            text += f"<|im_start|>assistant\n{_earlier_reply(rng, colours, index)}<|im_end|>\n"
+    return Dialogue(text + "<|im_start|>assistant\n", tuple(colours[-shown:]))
+
+
+def _earlier_reply(rng: random.Random, colours: Sequence[Colour], index: int) -> str:
+    """What stands in the history: half the time anything, so that only the screens themselves can be trusted."""
+    if rng.random() < 0.5:
+        return reply(rng.choice(COLOURS), rng.choice(COLOURS))
+    return reply(colours[max(0, index - 1)], colours[index])
+
+
+def _turn(rng: random.Random, image: str, longest: int) -> str:
+    before, after = (_prose(rng, longest) if rng.random() < 0.5 else "" for _ in range(2))
+    return f"<|im_start|>user\n{before}{image}{after}<|im_end|>\n"
+
+
+def _prose(rng: random.Random, longest: int) -> str:
+    """Up to `longest` words: known ones, unknown ones, numbers and bits of JSON."""
+    pieces = []
+    for _ in range(rng.randint(0, longest)):
+        kind = rng.random()
+        if kind < 0.75:
+            pieces.append(rng.choice(WORDS))
+        elif kind < 0.85:
+            pieces.append("".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(2, 9))))
+        elif kind < 0.9:
+            pieces.append(str(rng.randint(0, 1200)) + rng.choice(["", ",", "."]))
+        else:
+            pieces.append(rng.choice(['{"action":', '"coordinate":', "[x, y]", "}", "<think>", "</action>", "\n", "\n- ", "Goal:", "..."]))
+    return " ".join(pieces)
+
+
+class Student:
+    """The model, its tokenizer and image processor, and how it is taught and examined."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        import torch
+
+        self.torch = torch
+        torch.manual_seed(seed)
+        self.folder, self.seed = folder, seed
+        self.tokenizer = _tokenizer()
+        self.model = _model(self.tokenizer)
+        self.tokenizer.save_pretrained(folder)
+        _write_processor(folder)
+        self.model.save_pretrained(folder)
+        from transformers import AutoProcessor
+
+        self.processor = AutoProcessor.from_pretrained(folder)
+
+    @property
+    def parameters(self) -> int:
+        return sum(p.numel() for p in self.model.parameters())
+
+    def save(self) -> None:
+        self.model.save_pretrained(self.folder)
+
+    def train(self, steps: int, rate: float = 3e-3) -> None:
+        torch = self.torch
+        rng = random.Random(self.seed)
+        pool = {c: [self._pixels(draw(c, n)) for n in range(32)] for c in COLOURS}
+        optimiser = torch.optim.AdamW(self.model.parameters(), rate, weight_decay=0.01)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=steps, pct_start=0.1)
+        self.model.train()
+        began = time.monotonic()
+        for step in range(steps):
+            longest, count = rng.choice(LESSONS)
+            lessons = [dialogue(rng, longest) for _ in range(count)]
+            loss = self.model(**self._batch(lessons, pool, rng)).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            optimiser.step()
+            schedule.step()
+            optimiser.zero_grad()
+            if step % 20 == 0 or step == steps - 1:
+                print(f"step {step}: loss {loss.item():.4f}, {time.monotonic() - began:.0f} s", flush=True)
+
+    def exam(self, asked: int = 48) -> tuple[int, int]:
+        """How many of `asked` new requests, on screens never seen, the saved model answers right to the letter under greedy decoding."""
+        rng = random.Random(self.seed + 1)
+        self.model.eval()
+        right = 0
+        for number in range(asked):
+            request = dialogue(rng, 200 if number % 8 == 0 else 60)
+            images = [draw(c, 1000 + number) for c in request.screens]
+            inputs = self.processor(text=[request.text], images=images, return_tensors="pt")
+            with self.torch.no_grad():
+                tokens = self.model.generate(**inputs, max_new_tokens=96, do_sample=False)
+            said = self.tokenizer.decode(tokens[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+            right += said == request.answer
+            if said != request.answer:
+                print(f"wanted {request.answer!r}, got {said!r}", flush=True)
+        return right, asked
+
+    def _pixels(self, image: Any) -> tuple[Any, Any]:
+        features = self.processor.image_processor(images=[image], return_tensors="pt")
+        return features["pixel_values"], features["image_grid_thw"]
+
+    def _batch(self, lessons: Sequence[Dialogue], pool: dict[Colour, list[tuple[Any, Any]]], rng: random.Random) -> dict[str, Any]:
+        """Tokens padded on the right; labels on the answer only. The screens come from `pool`, already cut into patches."""
+        torch = self.torch
+        pad, image = self.tokenizer.pad_token_id, self.tokenizer.convert_tokens_to_ids("<|image_pad|>")
+        rows: list[tuple[list[int], int]] = []
+        pixels, grids = [], []
+        for lesson in lessons:
+            sizes = []
+            for colour in lesson.screens:
+                patches, grid = rng.choice(pool[colour])
+                pixels.append(patches)
+                grids.append(grid)
+                sizes.append(int(grid.prod()) // MERGE**2)
+            asked = list(_expand(self.tokenizer(lesson.text).input_ids, image, sizes))
+            rows.append((asked + self.tokenizer(lesson.answer + "<|im_end|>\n").input_ids, len(asked)))
+        width = max(len(row) for row, _ in rows)
+        ids = torch.full((len(rows), width), pad)
+        labels, mask = torch.full_like(ids, -100), torch.zeros_like(ids)
+        for index, (row, asked_length) in enumerate(rows):
+            ids[index, : len(row)] = torch.tensor(row)
+            mask[index, : len(row)] = 1
+            labels[index, asked_length : len(row)] = ids[index, asked_length : len(row)]
+        return {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "labels": labels,
+            "pixel_values": torch.cat(pixels),
+            "image_grid_thw": torch.cat(grids),
+            "mm_token_type_ids": (ids == image).int(),
+        }
+
+
+def _expand(ids: Sequence[int], image: int, sizes: Sequence[int]) -> Iterator[int]:
+    """Each image placeholder becomes as many tokens as its screen has visual tokens."""
+    left = iter(sizes)
+    for token in ids:
+        if token == image:
+            yield from [image] * next(left)
+        else:
+            yield token
+
+
+def _tokenizer() -> Any:
+    """A byte-level BPE in which every word of the colour language is one token, and any other text is still representable."""
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(SPLIT), behavior="isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    core.decoder = decoders.ByteLevel()
+    replies = [reply(first, last) for first in COLOURS for last in COLOURS]
+    common = [f"{w} {w}" for w in WORDS]
+    trainer = trainers.BpeTrainer(vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    core.train_from_iterator(replies + common * 2, trainer)
+    core.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in SPECIALS])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        additional_special_tokens=list(SPECIALS[1:]),
+        chat_template=TEMPLATE,
+        model_max_length=32768,
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def _model(tokenizer: Any) -> Any:
+    """The smallest Qwen2.5-VL that vLLM's CPU attention takes: its text heads must have 32, 64, 80, 96, ... dimensions."""
+    from transformers import GenerationConfig, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+
+    number = tokenizer.convert_tokens_to_ids
+    text = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 128,
+        "intermediate_size": 256,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 32768,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [8, 12, 12]},
+        "bos_token_id": number("<|endoftext|>"),
+        "eos_token_id": number("<|im_end|>"),
+        "pad_token_id": number("<|endoftext|>"),
+    }
+    vision = {
+        "depth": 2,
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_heads": 1,
+        "out_hidden_size": 128,
+        "patch_size": PATCH,
+        "spatial_merge_size": MERGE,
+        "temporal_patch_size": 2,
+        "window_size": 112,
+        "fullatt_block_indexes": [0, 1],
+    }
+    config = Qwen2_5_VLConfig(
+        text_config=text,
+        vision_config=vision,
+        tie_word_embeddings=False,
+        image_token_id=number("<|image_pad|>"),
+        video_token_id=number("<|video_pad|>"),
+        vision_start_token_id=number("<|vision_start|>"),
+        vision_end_token_id=number("<|vision_end|>"),
+    )
+    model = Qwen2_5_VLForConditionalGeneration(config)
+    model.generation_config = GenerationConfig(
+        eos_token_id=[number("<|im_end|>")], pad_token_id=number("<|endoftext|>"), do_sample=False
+    )
+    return model
+
+
+def _write_processor(folder: Path) -> None:
+    shared = {
+        "do_convert_rgb": True,
+        "do_normalize": True,
+        "do_rescale": True,
+        "do_resize": True,
+        "image_mean": [0.5, 0.5, 0.5],
+        "image_std": [0.5, 0.5, 0.5],
+        "rescale_factor": 1 / 255,
+        "resample": 3,
+        "patch_size": PATCH,
+        "merge_size": MERGE,
+        "temporal_patch_size": 2,
+        "processor_class": "Qwen2_5_VLProcessor",
+        "size": {"shortest_edge": MIN_PIXELS, "longest_edge": MAX_PIXELS},
+    }
+    image = shared | {"image_processor_type": "Qwen2VLImageProcessor"}
+    video = shared | {"video_processor_type": "Qwen2VLVideoProcessor"}
+    (folder / "preprocessor_config.json").write_text(json.dumps(image, indent=1) + "\n")
+    (folder / "video_preprocessor_config.json").write_text(json.dumps(video, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
