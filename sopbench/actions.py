@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from sopbench.errors import ActionError
+from sopbench.errors import ActionError, shown
 from sopbench.geometry import Point, Size
 
 Button = Literal["Back", "Home", "Menu", "Enter"]
@@ -119,7 +119,7 @@ def from_released(obj: Mapping[str, Any], size: Size) -> Action:
     """
     kind = obj.get("action")
     if not isinstance(kind, str):
-        raise ActionError("unknown_action", f"no action name in {_short(obj)}")
+        raise ActionError("unknown_action", f"no action name in {shown(obj)}")
     match kind:
         case "click":
             return Click(_point(obj, "coordinate", size))
@@ -179,13 +179,13 @@ def _whole(value: float) -> int | float:
 
 def _argument(obj: Mapping[str, Any], name: str) -> Any:
     if name not in obj or obj[name] is None:
-        raise ActionError("missing_argument", f"{obj.get('action')} without {name}: {_short(obj)}")
+        raise ActionError("missing_argument", f"{obj.get('action')} without {name}: {shown(obj)}")
     return obj[name]
 
 
 def _number(value: Any, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ActionError("bad_argument", f"{what} is not a number: {_short(value)}")
+        raise ActionError("bad_argument", f"{what} is not a number: {shown(value)}")
     if isinstance(value, int) and abs(value) > MAX_COORDINATE:  # before float(): a huge int overflows there
         raise ActionError("bad_argument", f"{what} is out of all bounds")
     number = float(value)
@@ -197,7 +197,7 @@ def _number(value: Any, what: str) -> float:
 def _point(obj: Mapping[str, Any], name: str, size: Size) -> Point:
     value = _argument(obj, name)
     if not isinstance(value, list | tuple) or len(value) != 2:
-        raise ActionError("bad_argument", f"{name} is not [x, y]: {_short(value)}")
+        raise ActionError("bad_argument", f"{name} is not [x, y]: {shown(value)}")
     return Point.from_pixels(_number(value[0], name), _number(value[1], name), size)
 
 
@@ -213,7 +213,7 @@ def _seconds(obj: Mapping[str, Any]) -> float:
 def _text(obj: Mapping[str, Any], name: str) -> str:
     value = _argument(obj, name)
     if not isinstance(value, str):
-        raise ActionError("bad_argument", f"{name} is not a text: {_short(value)}")
+        raise ActionError("bad_argument", f"{name} is not a text: {shown(value)}")
     if len(value) > MAX_TEXT:
         raise ActionError("bad_argument", f"{name} has {len(value)} characters, more than {MAX_TEXT}")
     return value
@@ -225,9 +225,4 @@ def _choice(obj: Mapping[str, Any], name: str, choices: tuple[str, ...]) -> str:
         for choice in choices:
             if value.strip().lower() == choice.lower():
                 return choice
-    raise ActionError("bad_argument", f"{name} is not one of {', '.join(choices)}: {_short(value)}")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
+    raise ActionError("bad_argument", f"{name} is not one of {', '.join(choices)}: {shown(value)}")

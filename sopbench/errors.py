@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from reprlib import Repr
+
 EXIT_COMPLETE = 0
 EXIT_BAD_INPUT = 2
 EXIT_UNSCORED = 3
@@ -41,3 +43,11 @@ class RunBusy(SopbenchError):
 
 class CannotExpress(SopbenchError):
     """An adapter was asked to say an action that its family has no words for."""
+
+
+def shown(value: object) -> str:
+    """`value` from a hostile file or reply, for a message: short, however large or deep it is."""
+    short = Repr()
+    short.maxstring = short.maxother = short.maxlong = 100
+    text = short.repr(value)
+    return text if len(text) <= 160 else text[:157] + "..."

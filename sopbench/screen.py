@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -15,8 +16,26 @@ from PIL import Image, UnidentifiedImageError
 from sopbench.errors import DataError
 from sopbench.geometry import Size
 
-MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
+MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "MPO": "image/jpeg", "WEBP": "image/webp"}
 MAX_BYTES = 64 * 1024 * 1024
+MAX_PIXELS = 50_000_000
+"""More than any screen has (8K: 33 million). A small file can claim to be a huge image: it is refused before its pixels are asked for."""
+
+_NO_IMAGE = (
+    UnidentifiedImageError,
+    OSError,
+    ValueError,
+    SyntaxError,
+    EOFError,
+    struct.error,
+    Image.DecompressionBombError,
+    Image.DecompressionBombWarning,
+)
+
+
+def _opened(handle: BinaryIO) -> Image.Image:
+    """The image with its header read: of the formats that a screen may have, and no other of the many that Pillow reads."""
+    return Image.open(handle, formats=("PNG", "JPEG", "WEBP"))
 
 
 class Screen:
@@ -52,9 +71,10 @@ class Screen:
         assert self._path is not None
         try:
             handle = self._path.open("rb")
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+            why = getattr(error, "strerror", None) or error
             raise DataError(
-                f"screen {self.label}: cannot read {self._path} ({error.strerror}). Give the folder that holds the "
+                f"screen {self.label}: cannot read {self._path} ({why}). Give the folder that holds the "
                 "screens with --images DIR; `sopbench data check` lists every missing screen"
             ) from error
         with handle:
@@ -93,35 +113,29 @@ class Screen:
     def _header(self) -> tuple[Size, str]:
         with self.open() as handle:
             try:
-                with Image.open(handle) as image:
+                with _opened(handle) as image:
                     size, kind = image.size, image.format or "?"
-            except (
-                UnidentifiedImageError,
-                OSError,
-                ValueError,
-                SyntaxError,
-                Image.DecompressionBombError,
-            ) as error:
-                where = f" ({self._path})" if self._path else ""
-                raise DataError(f"screen {self.label}{where} is not a readable image: {error}") from error
-        if kind not in MEDIA_TYPES:
-            raise DataError(f"screen {self.label} is a {kind}; use PNG, JPEG or WebP")
+            except _NO_IMAGE as error:
+                raise DataError(f"screen {self.label}{self._where} is not a readable PNG, JPEG or WebP") from error
+        if size[0] * size[1] > MAX_PIXELS:
+            raise DataError(
+                f"screen {self.label}{self._where} claims {size[0]}x{size[1]} pixels, more than {MAX_PIXELS} in all"
+            )
         return Size(*size), MEDIA_TYPES[kind]
+
+    @property
+    def _where(self) -> str:
+        return f" ({self._path})" if self._path else ""
 
     def decode(self) -> Image.Image:
         """All pixels as RGB; raises `DataError` where the data behind the header is broken."""
+        _ = self.size
         with self.open() as handle:
             try:
-                with Image.open(handle) as image:
+                with _opened(handle) as image:
                     return image.convert("RGB")
-            except (
-                UnidentifiedImageError,
-                OSError,
-                ValueError,
-                SyntaxError,
-                Image.DecompressionBombError,
-            ) as error:
-                raise DataError(f"screen {self.label} is damaged: {error}") from error
+            except _NO_IMAGE as error:
+                raise DataError(f"screen {self.label}{self._where} is damaged: {error}") from error
 
     def __repr__(self) -> str:
         return f"Screen({self.label})"

@@ -7,13 +7,15 @@ carries `action_content.bbox`, one flat box, and `thought`. Both become the same
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from string import Formatter
+from typing import Any, TypeVar
 
 from sopbench.actions import Action, from_released
-from sopbench.errors import ActionError, DataError
+from sopbench.errors import ActionError, DataError, shown
 from sopbench.geometry import Box, Size
 from sopbench.screen import Screen
 
@@ -21,6 +23,8 @@ MAX_LINE_BYTES = 8 * 1024 * 1024
 MAX_STEPS = 1_000
 MAX_BOXES = 2_000
 _ANY_SIZE = Size(1, 1)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +70,53 @@ ScreenResolver = Callable[[str, str, int], Screen]
 
 
 def screens_in(folder: Path, pattern: str = "{name}") -> ScreenResolver:
-    """Look screens up in `folder`. `pattern` may use `{name}` (last part of the data's own path), `{episode}` and `{step}`.
+    """Look screens up in `folder`. `pattern` may use `{name}` (last part of the data's own path), `{episode}` and `{step}` (`{step:03}` pads it).
 
-    Names come from data, which may be hostile: a resolved path outside `folder` is refused.
+    Names come from data, which may be hostile: one that leads out of `folder` is refused. Links that lie in the folder are followed: whoever
+    filled it put them there.
     """
-    for wrong in _unknown_fields(pattern):
-        raise DataError(f"--image-pattern {pattern!r}: {{{wrong}}} is not known; use {{name}}, {{episode}}, {{step}}")
+    expand = image_namer(pattern)
     if not folder.is_dir():
         raise DataError(f"--images {folder}: no such folder")
 
     def resolve(recorded: str, episode: str, step: int) -> Screen:
-        name = pattern.format(name=PurePosixPath(recorded.replace("\\", "/")).name, episode=episode, step=step)
-        return Screen.from_file(_inside(folder, name), label=name)
+        name = expand(recorded, episode, step)
+        return Screen.from_file(folder / _relative(name), label=name)
 
     return resolve
 
 
+def image_namer(pattern: str) -> Callable[[str, str, int], str]:
+    """`pattern` as a function of (path in the data, episode id, step index). Raises `DataError` for a pattern that is none.
+
+    No attribute, index, conversion or format of `str.format` gets through, except a width for `{step}`.
+    """
+    usage = f"--image-pattern {pattern[:200]!r}: use {{name}}, {{episode}} and {{step}} (or {{step:03}}), for example android_{{episode}}_{{step}}.png"
+    try:
+        fields = [
+            (name, spec, conversion) for _, name, spec, conversion in Formatter().parse(pattern) if name is not None
+        ]
+    except ValueError as error:
+        raise DataError(f"{usage} ({error})") from error
+    for name, spec, conversion in fields:
+        allowed = r"(0?[1-9])?d?" if name == "step" else ""
+        if name not in {"name", "episode", "step"} or conversion or not re.fullmatch(allowed, spec or "", re.ASCII):
+            raise DataError(usage)
+    if not fields:
+        raise DataError(f"{usage}; this one names the same file for every step")
+
+    def expand(recorded: str, episode: str, step: int) -> str:
+        return pattern.format(name=PurePosixPath(recorded.replace("\\", "/")).name, episode=episode, step=step)
+
+    return expand
+
+
 def screens_beside(file: Path) -> ScreenResolver:
-    """Take the data's own paths: relative ones start at the folder of `file`."""
+    """Take the data's own paths: relative ones start at the folder of `file` and stay in it."""
 
     def resolve(recorded: str, episode: str, step: int) -> Screen:
         path = Path(recorded)
-        return Screen.from_file(path if path.is_absolute() else _inside(file.parent, recorded), label=path.name)
+        return Screen.from_file(path if path.is_absolute() else file.parent / _relative(recorded), label=path.name)
 
     return resolve
 
@@ -99,25 +128,39 @@ def load_trajectories(
 
     Raises `DataError` that names the file, line and step of the first fault.
     """
-    resolve = screens or screens_beside(file)
     trajectories: list[Trajectory] = []
-    seen: dict[str, int] = {}
-    for number, obj in _json_lines(file):
+    for _, found in scan_trajectories(file, screens):
         if limit is not None and len(trajectories) >= limit:
             break
-        try:
-            trajectory = _trajectory(obj, number, resolve)
-        except DataError as error:
-            raise DataError(f"{file.name} line {number}: {error}") from error
-        if trajectory.id in seen:
-            raise DataError(
-                f"{file.name} line {number}: episode {trajectory.id!r} stands already on line {seen[trajectory.id]}; ids must be unique"
-            )
-        seen[trajectory.id] = number
-        trajectories.append(trajectory)
+        if isinstance(found, DataError):
+            raise found
+        trajectories.append(found)
     if not trajectories:
         raise DataError(f"{file.name}: no trajectories in it")
     return trajectories
+
+
+def scan_trajectories(
+    file: Path, screens: ScreenResolver | None = None
+) -> Iterator[tuple[int, Trajectory | DataError]]:
+    """Every line of the file by its number, as a trajectory or as what is wrong with it; blank lines are left out.
+
+    Raises `DataError` only where the file itself cannot be read.
+    """
+    resolve = screens or screens_beside(file)
+    seen: dict[str, int] = {}
+    for number, line in _lines(file):
+        try:
+            trajectory = _trajectory(_json_object(line), number, resolve)
+            if trajectory.id in seen:
+                raise DataError(
+                    f"episode {trajectory.id!r} stands already on line {seen[trajectory.id]}; ids must be unique"
+                )
+        except DataError as error:
+            yield number, DataError(f"{file.name} line {number}: {error}")
+            continue
+        seen[trajectory.id] = number
+        yield number, trajectory
 
 
 def to_jsonl_object(trajectory: Trajectory, screenshots: Sequence[str]) -> dict[str, Any]:
@@ -135,6 +178,7 @@ def to_jsonl_object(trajectory: Trajectory, screenshots: Sequence[str]) -> dict[
                 "check_options": check,
             }
             | ({"thought": step.thought} if step.thought else {})
+            | ({"action_description": step.description} if step.description else {})
         )
     out: dict[str, Any] = {
         "goal": trajectory.goal,
@@ -145,32 +189,40 @@ def to_jsonl_object(trajectory: Trajectory, screenshots: Sequence[str]) -> dict[
     return out | ({"tags": dict(trajectory.tags)} if trajectory.tags else {})
 
 
-def _json_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, by number. Of a line that is too long only so much as shows that it is."""
     try:
         handle = file.open("rb")
-    except OSError as error:
-        raise DataError(f"cannot read {file} ({error.strerror})") from error
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        raise DataError(f"cannot read {file} ({getattr(error, 'strerror', None) or error})") from error
     with handle:
         number = 0
         while line := handle.readline(MAX_LINE_BYTES + 1):
             number += 1
-            if len(line) > MAX_LINE_BYTES:
-                raise DataError(f"{file.name} line {number}: longer than {MAX_LINE_BYTES} bytes")
-            if not line.strip():
-                continue
-            try:
-                obj = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"{file.name} line {number}: not JSON ({error})") from error
-            if not isinstance(obj, dict):
-                raise DataError(f"{file.name} line {number}: not a JSON object")
-            yield number, obj
+            rest = line
+            while len(line) > MAX_LINE_BYTES and rest and not rest.endswith(b"\n"):
+                rest = handle.readline(MAX_LINE_BYTES)
+            if line.strip():
+                yield number, line
+
+
+def _json_object(line: bytes) -> dict[str, Any]:
+    if len(line) > MAX_LINE_BYTES:
+        raise DataError(f"longer than {MAX_LINE_BYTES} bytes")
+    try:
+        obj = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON ({error})") from error
+    if not isinstance(obj, dict):
+        raise DataError("not a JSON object")
+    return obj
 
 
 def _trajectory(obj: dict[str, Any], number: int, resolve: ScreenResolver) -> Trajectory:
     goal, steps = obj.get("goal"), obj.get("steps")
     if not isinstance(goal, str) or not goal.strip():
         raise DataError("`goal` is missing or empty")
+    _encodable(goal, "goal")
     if not isinstance(steps, list) or not steps:
         raise DataError("`steps` is missing or empty")
     if len(steps) > MAX_STEPS:
@@ -199,7 +251,7 @@ def _episode_id(obj: dict[str, Any], first: dict[str, Any], number: int) -> str:
         return stem if stem and index == "0" else f"line{number}"
     if len(text := str(value)) > 200:
         raise DataError("`episode_id` is longer than 200 characters")
-    return text
+    return _encodable(text, "episode_id")
 
 
 def _step(obj: Any, episode: str, index: int, resolve: ScreenResolver) -> Step:
@@ -212,6 +264,7 @@ def _step(obj: Any, episode: str, index: int, resolve: ScreenResolver) -> Step:
         from_released(content, _ANY_SIZE)
     except ActionError as error:
         raise DataError(f"`action_content` is no action of the space ({error})") from error
+    _encodable(content.get("text"), "action_content.text")
     recorded = obj.get("screenshot")
     if not isinstance(recorded, str) or not recorded or "\0" in recorded:
         raise DataError("`screenshot` is missing")
@@ -248,7 +301,7 @@ def _box(row: Any) -> Box:
     if len(numbers) != 4 or not all(
         isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < 1e7 for v in numbers
     ):
-        raise DataError(f"a box is not four numbers [x1, y1, x2, y2]: {str(row)[:80]}")
+        raise DataError(f"a box is not four numbers [x1, y1, x2, y2]: {shown(row)}")
     return Box(*numbers)
 
 
@@ -256,24 +309,22 @@ def _optional_text(obj: dict[str, Any], name: str) -> str | None:
     value = obj.get(name)
     if value is not None and not isinstance(value, str):
         raise DataError(f"`{name}` is not a text")
-    return value or None
+    return _encodable(value, name) or None
 
 
-def _inside(folder: Path, name: str) -> Path:
-    path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise DataError(f"the screen {name[:80]!r} lies outside {folder}")
+def _encodable(value: T, name: str) -> T:
+    """`value`, if it can be sent and stored: JSON may spell half of a surrogate pair, which UTF-8 cannot."""
+    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        raise DataError(f"`{name}` holds half of a surrogate pair, which is no character")
+    return value
+
+
+def _relative(name: str) -> PurePosixPath:
+    """`name` as a path that stays below wherever it starts."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\0" in name:
+        raise DataError(f"the screen {name[:80]!r} lies outside the folder of screens")
     return path
-
-
-def _unknown_fields(pattern: str) -> Iterable[str]:
-    from string import Formatter
-
-    return [
-        name
-        for _, name, _, _ in Formatter().parse(pattern)
-        if name is not None and name not in {"name", "episode", "step"}
-    ]
 
 
 def _int(value: float) -> int | float:

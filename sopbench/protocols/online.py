@@ -79,4 +79,6 @@ class OnlineEpisode:
         """Record the environment's own verdict, 0..1."""
         if not self.over:
             raise ProtocolError("finish() before the episode is over")
+        if not 0 <= score <= 1:
+            raise ProtocolError(f"an environment's verdict lies in 0..1, not {score}")
         self.score = score

@@ -81,7 +81,9 @@ class SemiOnlineEpisode:
         patches: float = 0,
         after_mismatch: Literal["stop", "continue"] = "stop",
     ) -> None:
-        if patches < 0 or math.isnan(patches):
+        if not trajectory.steps:
+            raise ProtocolError(f"trajectory {trajectory.id} has no steps to play")
+        if math.isnan(patches) or patches < 0 or (patches != math.inf and patches != int(patches)):
             raise ProtocolError(f"patches must be 0, 1, 2, ... or math.inf, not {patches}")
         if patches and after_mismatch == "continue":
             raise ProtocolError("the diagnostic mode never patches: choose patches or after_mismatch='continue'")

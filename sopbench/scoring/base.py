@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any, ClassVar
 
 from sopbench.actions import Action, from_released
-from sopbench.errors import DataError
+from sopbench.errors import DataError, shown
 from sopbench.geometry import Size
 from sopbench.screen import Screen
 from sopbench.trajectory import Step, read_boxes
@@ -110,5 +110,5 @@ def read_size(case: Mapping[str, Any], name: str) -> Size:
         or len(value) != 2
         or not all(type(v) is int and 0 < v < 1_000_000 for v in value)
     ):
-        raise DataError(f"`{name}` must be [width, height] in pixels, not {str(value)[:60]}")
+        raise DataError(f"`{name}` must be [width, height] in pixels, not {shown(value)}")
     return Size(value[0], value[1])
