@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any, ClassVar
 
 from sopbench.actions import Action, from_released
-from sopbench.errors import DataError, shown
+from sopbench.errors import ActionError, DataError, shown
 from sopbench.geometry import Size
 from sopbench.screen import Screen
 from sopbench.trajectory import Step, read_boxes
@@ -38,6 +38,7 @@ def mismatch(reason: str, *, type_match: bool = True) -> Verdict:
 
 
 WRONG_TYPE = mismatch("wrong_type", type_match=False)
+NOT_AN_ACTION = "not_an_action"
 
 
 class Profile(ABC):
@@ -86,21 +87,39 @@ def load_cases(name: str) -> list[dict[str, Any]]:
 def judge_case(profile: Profile, case: Mapping[str, Any]) -> Verdict:
     """Judge one case in the form of `sopbench judge`: `{"screen":[w,h],"sent":[w,h],"pred":{..},"gold":{..},"check_options":{..}}`.
 
-    `pred` is in pixels of `sent`, `gold` and boxes in pixels of `screen`. Raises `DataError` or `ActionError` on a malformed case.
+    `pred` is in pixels of `sent` (by default `screen`), `gold` and boxes in pixels of `screen`. A `pred` that is no action is a mismatch with reason
+    `not_an_action:<code>`; anything else that is wrong raises `DataError`.
     """
     screen = read_size(case, "screen")
     sent = read_size(case, "sent") if case.get("sent") is not None else screen
-    pred, gold, check = case.get("pred"), case.get("gold"), case.get("check_options") or {}
-    if not isinstance(pred, dict) or not isinstance(gold, dict) or not isinstance(check, dict):
-        raise DataError("`pred`, `gold` and `check_options` must be JSON objects")
-    from_released(gold, screen)
-    step = Step(
+    step = _read_step(case, screen)
+    if "pred" not in case:
+        raise DataError("`pred` is missing")
+    pred = case["pred"]
+    if not isinstance(pred, dict):
+        return mismatch(f"{NOT_AN_ACTION}:not_an_object", type_match=False)
+    try:
+        action = from_released(pred, sent)
+    except ActionError as error:
+        return mismatch(f"{NOT_AN_ACTION}:{error.reason}", type_match=False)
+    return profile.judge(action, step, screen)
+
+
+def _read_step(case: Mapping[str, Any], screen: Size) -> Step:
+    gold, check = case.get("gold"), case.get("check_options")
+    check = {} if check is None else check
+    if not isinstance(gold, dict) or not isinstance(check, dict):
+        raise DataError("`gold` must be a JSON object, and so must `check_options` where given")
+    try:
+        from_released(gold, screen)
+    except ActionError as error:
+        raise DataError(f"`gold` is no action of the space ({error})") from error
+    return Step(
         content={key: value for key, value in gold.items() if key != "bbox"},
         screen=Screen.from_bytes(b"", "none"),
         boxes=read_boxes(check.get("candidate_bbox", gold.get("bbox"))),
         check_options=check,
     )
-    return profile.judge(from_released(pred, sent), step, screen)
 
 
 def read_size(case: Mapping[str, Any], name: str) -> Size:
