@@ -82,21 +82,32 @@ class Reply:
 class AskFailed(SopbenchError):
     """No reply was to be had: an infrastructure outcome, never the model's mistake.
 
-    `kind`: `context_overflow`, `deadline`, `timeout`, `connection`, `rejected` (a 4xx that no retry mends), `server` (5xx to the end),
-    `rate_limited` (429 to the end), `bad_body`, `screen`.
+    `kind`: `context_overflow`, `too_many_images`, `deadline`, `timeout`, `connection`, `rejected` (a 4xx that no retry mends), `server` (5xx to the
+    end), `rate_limited` (429 to the end), `bad_body`, `screen`.
+    `fatal`: every request of the run would meet the same refusal (unknown model, missing key, too many images): better to stop than to go on.
     """
 
-    def __init__(self, kind: str, detail: str, attempts: tuple[Attempt, ...] = (), queued: float = 0.0) -> None:
+    def __init__(
+        self,
+        kind: str,
+        detail: str,
+        attempts: tuple[Attempt, ...] = (),
+        queued: float = 0.0,
+        *,
+        fatal: bool = False,
+    ) -> None:
         super().__init__(f"{kind}: {detail}")
         self.kind = kind
         self.detail = detail
         self.attempts = attempts
         self.queued = queued
+        self.fatal = fatal
 
 
 @dataclass(slots=True)
 class PoolStatus:
-    """Live counters for the progress line."""
+    """Live counters for the progress line. `limit` is how many requests may be in flight now; `rate_limited` counts 429s, `faults` all other failed
+    attempts, `retries` the attempts that followed either; `resting` is the number of endpoints that are left alone for the moment."""
 
     in_flight: int = 0
     queued: int = 0
@@ -117,7 +128,12 @@ class Policy(ABC):
         """Answer, or raise `AskFailed`."""
 
     @abstractmethod
-    def describe(self) -> dict[str, Any]: ...
+    def describe(self) -> dict[str, Any]:
+        """The facts that change what the answers mean: `model`, `sampling` (None for a built-in) and `policy`."""
+
+    def settings(self) -> dict[str, Any]:
+        """What was asked of the policy and changes no meaning, such as `base_urls`."""
+        return {}
 
     def status(self) -> PoolStatus:
         return PoolStatus()

@@ -1,0 +1,33 @@
+"""The API key: from the environment only, so that no command line, configuration or run folder ever holds it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from sopbench.errors import UsageError
+
+KEY_VARIABLES = ("SOPBENCH_API_KEY", "OPENAI_API_KEY")
+
+
+def api_key_from_environment(environment: Mapping[str, str] | None = None) -> str | None:
+    """The first of `KEY_VARIABLES` that is set and not empty, without surrounding blanks; None where there is none.
+
+    Raises `UsageError` (which does not quote the key) where it could not stand in an HTTP header.
+    """
+    environment = os.environ if environment is None else environment
+    for name in KEY_VARIABLES:
+        key = environment.get(name, "").strip()
+        if not key:
+            continue
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise UsageError(
+                f"{name} holds characters that no API key has (blanks, line breaks or non-ASCII); set it again"
+            )
+        return key
+    return None
+
+
+def without_key(text: str, key: str | None) -> str:
+    """`text` with the key blotted out: servers quote it in their error messages."""
+    return text.replace(key, "***") if key else text

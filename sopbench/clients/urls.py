@@ -1,0 +1,80 @@
+"""Base URLs as people write them, made into the one form that requests use."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import urllib.request
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from sopbench.errors import UsageError
+
+_ENDINGS = ("/chat/completions", "/completions", "/models", "/responses")
+
+
+def normalise_base_url(text: str) -> str:
+    """`http://host:8000`, `.../v1`, `.../v1/` and `.../v1/chat/completions` all become `http://host:8000/v1`.
+
+    A path of its own is kept (`https://host/api/openai/v1`); only an empty one becomes `/v1`. Raises `UsageError` that says what to write.
+    """
+    shown = text.strip()
+    if "://" not in shown:
+        raise UsageError(f"--base-url {shown!r} has no scheme; write http://{shown or 'host:8000'} or https://...")
+    try:
+        parts = urlsplit(shown)
+        port = parts.port
+    except ValueError as error:
+        raise UsageError(f"--base-url {shown!r} is no address: {error}") from error
+    if parts.scheme not in ("http", "https"):
+        raise UsageError(f"--base-url {shown!r}: the scheme must be http or https, not {parts.scheme!r}")
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(
+            "--base-url holds a user name or password, which would be recorded in the run; "
+            "give a key through the environment variable SOPBENCH_API_KEY instead"
+        )
+    if not parts.hostname or any(c.isspace() for c in shown):
+        raise UsageError(f"--base-url {shown!r} names no host; write http://host:8000/v1")
+    if parts.query or parts.fragment:
+        raise UsageError(
+            f"--base-url {shown.partition('?')[0]!r}: an address with ? or # cannot be used (it would be recorded)"
+        )
+    path = parts.path.rstrip("/")
+    for ending in _ENDINGS:
+        path = path.removesuffix(ending)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}{f':{port}' if port is not None else ''}{path.rstrip('/') or '/v1'}"
+
+
+def normalise_base_urls(texts: Sequence[str]) -> tuple[str, ...]:
+    """All of them, each once. Raises `UsageError` where there is none."""
+    urls = tuple(dict.fromkeys(normalise_base_url(text) for text in texts))
+    if not urls:
+        raise UsageError("no endpoint: give --base-url http://host:8000/v1 (repeat it for several)")
+    return urls
+
+
+def is_url(text: str) -> bool:
+    return text.startswith(("http://", "https://"))
+
+
+def proxy_for(base_url: str) -> str | None:
+    """The proxy that the environment names for this address (`HTTPS_PROXY`, `NO_PROXY`, ...); loopback is never proxied."""
+    parts = urlsplit(base_url)
+    host = parts.hostname or ""
+    if _is_loopback(host) or not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None
+    if urllib.request.proxy_bypass_environment(f"{host}:{parts.port}" if parts.port else host):
+        return None
+    proxies = urllib.request.getproxies_environment()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return str(proxy) if proxy and str(proxy).startswith("http") else None
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
