@@ -16,6 +16,7 @@ from sopbench.geometry import Size
 from sopbench.screen import Screen
 
 Role = Literal["system", "user", "assistant"]
+PromptSourceKind = Literal["builtin", "package", "pulled"]
 
 MAX_REPLY = 200_000
 """Characters of a reply that a parser looks at; a longer reply is a parse failure (`reply_too_long`)."""
@@ -69,7 +70,7 @@ class ParseFailure:
 class PromptSource:
     """Where the family's words come from: `kind` is builtin, package or pulled; `sha256` is over the texts themselves."""
 
-    kind: Literal["builtin", "package", "pulled"]
+    kind: PromptSourceKind
     sha256: str
     note: str = ""
 
@@ -101,8 +102,12 @@ class Adapter(ABC):
         """The messages that ask for the reply to the last turn; `images` bounds the screens they carry (the last ones; 0 means none)."""
 
     @abstractmethod
-    def parse(self, text: str, size: Size) -> ParsedReply | ParseFailure:
-        """Read a reply about a screen of original `size`. Never raises, whatever the text."""
+    def parse(self, text: str, size: Size, sent: Size | None = None) -> ParsedReply | ParseFailure:
+        """Read a reply about a screen of original `size`. Never raises, whatever the text.
+
+        `sent` says in which size the image really reached the model, where that is not `sent_size(size)` (a server that resizes
+        by itself); families that count in per-mille have no use for it.
+        """
 
     @abstractmethod
     def format(self, action: Action, size: Size, thought: str | None = None) -> str:

@@ -1,0 +1,18 @@
+"""Where a family's prompt texts come from. `builtin(family)` gives our own words for it."""
+
+from __future__ import annotations
+
+from sopbench.errors import UsageError
+from sopbench.prompts.texts import PromptTexts
+
+
+def builtin(family: str) -> PromptTexts:
+    """The built-in texts of `family`; raises `UsageError` where it has none."""
+    match family:
+        case "uis1":
+            from sopbench.prompts.builtin_uis1 import TEXTS
+        case "qwen25vl":
+            from sopbench.prompts.builtin_qwen25vl import TEXTS
+        case _:
+            raise UsageError(f"there are no built-in prompt texts for {family[:60]!r}")
+    return TEXTS

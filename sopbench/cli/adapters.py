@@ -1,0 +1,107 @@
+"""`sopbench adapters`: the model families, their facts, and what each can reach on a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from sopbench.adapters.base import Adapter
+
+HELP = """List the adapters, or show one with its coordinate frame, history, action kinds, prompt source and server flags.
+
+With --ceiling --data FILE: the best PG and TSR that each can reach on the file, and the expert's actions that it has no words for.
+
+Example: sopbench adapters --ceiling --data android_control_evaluation_std.jsonl
+"""
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(help=HELP)
+    def adapters(
+        name: Annotated[str | None, typer.Argument(help="Adapter to show.", show_default=False)] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="Print it as one JSON object.")] = False,
+        ceiling: Annotated[bool, typer.Option("--ceiling", help="Work out the ceiling on --data.")] = False,
+        data: Annotated[Path | None, typer.Option(help="A file of trajectories (JSONL), for --ceiling.")] = None,
+    ) -> None:
+        from sopbench.adapters import ADAPTERS, get_adapter
+        from sopbench.cli.terminal import print_json
+        from sopbench.errors import UsageError
+
+        if ceiling != (data is not None):
+            raise UsageError("--ceiling and --data FILE go together")
+        families = [get_adapter(name)] if name is not None else [get_adapter(known) for known in ADAPTERS]
+        found = {family.name: facts(family) for family in families}
+        if data is not None:
+            for family in families:
+                found[family.name]["ceiling"] = _ceiling(family, data)
+        if as_json:
+            print_json(found[families[0].name] if name is not None else found)
+        elif name is not None:
+            _print_one(found[families[0].name])
+        else:
+            _print_list(found)
+
+
+def facts(adapter: Adapter) -> dict[str, Any]:
+    """Everything that an adapter declares, ready for JSON."""
+    source = adapter.prompt_source()
+    return {
+        "name": adapter.name,
+        "summary": adapter.summary,
+        "frame": adapter.frame,
+        "history": adapter.history,
+        "expresses": sorted(adapter.expresses),
+        "default_images": adapter.default_images,
+        "prompt": {"kind": source.kind, "sha256": source.sha256, "note": source.note},
+        "server_flags": list(adapter.server_flags),
+    }
+
+
+def _ceiling(adapter: Adapter, data: Path) -> dict[str, Any]:
+    from sopbench.runs.summary import ceiling
+    from sopbench.trajectory import load_trajectories
+
+    trajectories = load_trajectories(data)
+    return {"n": len(trajectories), **ceiling(trajectories, adapter)}
+
+
+def _print_list(found: dict[str, dict[str, Any]]) -> None:
+    from sopbench.cli.show import table
+    from sopbench.cli.terminal import console
+
+    columns = ["adapter", "images", "prompt", "what"]
+    rows = [[f["name"], str(f["default_images"]), f["prompt"]["kind"], f["summary"]] for f in found.values()]
+    if any("ceiling" in f for f in found.values()):
+        columns.append("ceiling")
+        for row, f in zip(rows, found.values(), strict=True):
+            row.append(_ceiling_line(f["ceiling"]))
+    console().print(table("", tuple(columns), [tuple(row) for row in rows]))
+
+
+def _print_one(found: dict[str, Any]) -> None:
+    from sopbench.cli.terminal import console
+
+    prompt = found["prompt"]
+    lines = {
+        "coordinates": found["frame"],
+        "history": found["history"],
+        "images": f"the last {found['default_images']} by default",
+        "can say": ", ".join(found["expresses"]),
+        "prompt": f"{prompt['kind']} {prompt['sha256'][:12]} ({prompt['note']})",
+        "vllm serve": "  ".join(found["server_flags"]) or "no flag needed",
+    }
+    if "ceiling" in found:
+        lines["ceiling"] = _ceiling_line(found["ceiling"])
+    out = console()
+    out.print(f"{found['name']}  {found['summary']}", style="bold")
+    for title, line in lines.items():
+        out.print(f"{title:<12}{line}")
+
+
+def _ceiling_line(ceiling: dict[str, Any]) -> str:
+    lost = ", ".join(f"{kind} {n}" for kind, n in ceiling["missing"].items())
+    line = f"PG {ceiling['pg']}, TSR {ceiling['tsr']} (n = {ceiling['n']})"
+    return f"{line}; cannot say {lost}" if lost else line

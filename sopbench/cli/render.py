@@ -1,0 +1,119 @@
+"""`sopbench render`: the messages that would be sent at one step of one episode."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from sopbench.adapters.base import Adapter, Message
+    from sopbench.trajectory import Trajectory
+
+HELP = """Print the messages that a model would be sent at step K of an episode, as a JSON list; an image is {"type":"image","sha256":..,"size":[w,h]}.
+
+A request tells what the model itself replied before. Give those replies with --replies; without it the expert's own actions, in the adapter's words and without a thought, stand in for them (and a line on standard error says so): no run ever does that.
+
+Example: sopbench render --adapter uis1 --data sop.jsonl --images screens --episode 240 --step 2 --replies replies.jsonl
+"""
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(help=HELP)
+    def render(
+        adapter: Annotated[str, typer.Option(help="Whose language to render in (see `sopbench adapters`).")],
+        data: Annotated[Path, typer.Option(help="The file of trajectories (JSONL).")],
+        episode: Annotated[str, typer.Option(help="The episode's id.")],
+        step: Annotated[int, typer.Option(help="The step to answer, counted from 0.", min=0)],
+        images: Annotated[
+            Path | None, typer.Option(help="Folder of the screens; by default the data's own paths are used.")
+        ] = None,
+        image_pattern: Annotated[
+            str, typer.Option(help="How screens in that folder are called: {name}, {episode}, {step}.")
+        ] = "{name}",
+        replies: Annotated[
+            Path | None,
+            typer.Option(
+                help="The model's own replies to the steps before, JSON strings, one a line; the first K are used."
+            ),
+        ] = None,
+        images_kept: Annotated[
+            int | None,
+            typer.Option(help="How many of the last screens to send; 0 sends none. Default: the adapter's.", min=0),
+        ] = None,
+    ) -> None:
+        from sopbench.adapters import get_adapter
+        from sopbench.trajectory import load_trajectories, screens_in
+
+        family = get_adapter(adapter)
+        resolver = None if images is None else screens_in(images, image_pattern)
+        trajectory = _episode(load_trajectories(data, resolver), episode, data, step)
+        if replies is None:
+            history = _expert_replies(family, trajectory, step)
+            if history:
+                print(
+                    f"note: no --replies, so the expert's actions stand in for the model's {step} earlier replies",
+                    file=sys.stderr,
+                )
+        else:
+            history = _own_replies(replies, step)
+        kept = family.default_images if images_kept is None else images_kept
+        messages = rendered(family, trajectory, history, kept)
+        print(json.dumps([as_json(message) for message in messages], indent=2, ensure_ascii=True))
+
+
+def rendered(adapter: Adapter, trajectory: Trajectory, replies: Sequence[str], images: int) -> tuple[Message, ...]:
+    """The request after `replies`: it asks about the step with that number."""
+    from sopbench.adapters.base import Turn
+
+    turns = [Turn(step.screen, reply) for step, reply in zip(trajectory.steps, replies, strict=False)]
+    return adapter.render(trajectory.goal, [*turns, Turn(trajectory.steps[len(replies)].screen)], images)
+
+
+def as_json(message: Message) -> dict[str, Any]:
+    """A message with its images named by hash and original size instead of carried along."""
+    from sopbench.adapters.base import Text
+
+    parts = [
+        {"type": "text", "text": part.text}
+        if isinstance(part, Text)
+        else {"type": "image", "sha256": part.screen.sha256, "size": part.screen.size.as_list()}
+        for part in message.parts
+    ]
+    return {"role": message.role, "content": parts}
+
+
+def _episode(trajectories: Sequence[Trajectory], episode: str, data: Path, step: int) -> Trajectory:
+    from sopbench.errors import UsageError
+
+    for trajectory in trajectories:
+        if trajectory.id == episode:
+            if step >= len(trajectory):
+                raise UsageError(f"--step {step}: episode {episode} has the steps 0 to {len(trajectory) - 1}")
+            return trajectory
+    some = ", ".join(trajectory.id for trajectory in trajectories[:5])
+    raise UsageError(f"--episode {episode}: not in {data.name}, which has {len(trajectories)} episodes ({some}, ...)")
+
+
+def _own_replies(file: Path, step: int) -> list[str]:
+    from itertools import islice
+
+    from sopbench.cli.parse import read_replies
+    from sopbench.errors import UsageError
+
+    try:
+        with file.open("rb") as handle:
+            replies = list(islice(read_replies(handle, file.name), step))
+    except OSError as error:
+        raise UsageError(f"--replies {file}: cannot be read ({error.strerror})") from error
+    if len(replies) < step:
+        raise UsageError(f"--replies {file}: has {len(replies)} replies, but step {step} has {step} before it")
+    return replies
+
+
+def _expert_replies(adapter: Adapter, trajectory: Trajectory, step: int) -> list[str]:
+    return [adapter.format(done.action(), done.screen.size) for done in trajectory.steps[:step]]
