@@ -55,7 +55,10 @@ def _print_list(profiles: list[Profile]) -> None:
     from sopbench.cli.terminal import console
 
     rows = [(p.id, p.hash[:12], p.summary) for p in profiles]
-    console().print(table("", ("profile", "hash", "what"), rows))
+    listed = table("", ("profile", "hash", "what"), rows)
+    for column in listed.columns:
+        column.justify = "left"
+    console().print(listed)
 
 
 def _print_one(profile: Profile) -> None:
@@ -71,7 +74,10 @@ def _print_one(profile: Profile) -> None:
     for key, value in profile.tables.items():
         out.print(f"{key}  {len(value)} entries (--json prints them)")
     rows = [(case["name"], _verdict(case["expect"]), case["why"]) for case in load_cases(profile.name)]
-    out.print(table(f"{len(rows)} cases", ("case", "verdict", "why"), rows))
+    cases = table(f"{len(rows)} cases", ("case", "verdict", "why"), rows)
+    for column in cases.columns:
+        column.justify = "left"
+    out.print(cases)
 
 
 def _verdict(expect: dict[str, Any]) -> str:
