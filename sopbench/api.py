@@ -160,7 +160,7 @@ class _Session:
         policy = await make_policy(config)
         try:
             facts = facts_of(config, suite, loaded, adapter, profile, policy)
-            folder = self._folder(facts, resume=resume)
+            folder = self._folder(facts, settings_of(config) | policy.settings(), resume=resume)
             self.path = folder.path
             plan = Play(
                 suite,
@@ -180,7 +180,7 @@ class _Session:
         folder.write_summary(summarise(folder.info(), folder.path, loaded, adapter, folder.episodes(), wall_s=wall))
         return Run(folder.path)
 
-    def _folder(self, facts: dict[str, Any], *, resume: bool) -> RunFolder:
+    def _folder(self, facts: dict[str, Any], settings: dict[str, Any], *, resume: bool) -> RunFolder:
         now = datetime.now(UTC)
         if self.config.out is None:
             model = "".join(c if c.isalnum() or c in "-._" else "-" for c in facts["model"].rpartition("/")[2])[:40]
@@ -201,7 +201,7 @@ class _Session:
                 version=__version__,
                 fingerprint=fingerprint(facts),
                 facts=facts,
-                settings=settings_of(self.config),
+                settings=settings,
             )
         )
         return folder
