@@ -1,0 +1,14 @@
+"""The apps of the phone, one file each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emulator.pocket.app import App
+from emulator.pocket.apps.notes import NotesApp
+from emulator.pocket.apps.settings import SettingsApp
+
+
+def all_apps() -> tuple[App[Any], ...]:
+    """Every app, in a fixed order (the launcher's order is the state's)."""
+    return (SettingsApp(), NotesApp())
