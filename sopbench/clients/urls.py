@@ -64,7 +64,7 @@ def proxy_for(base_url: str) -> str | None:
     host = parts.hostname or ""
     if _is_loopback(host) or not any(name.lower().endswith("_proxy") for name in os.environ):
         return None
-    if urllib.request.proxy_bypass_environment(f"{host}:{parts.port}" if parts.port else host):
+    if urllib.request.proxy_bypass_environment(f"{host}:{parts.port}" if parts.port else host):  # type: ignore[attr-defined]  # typeshed has no name for it
         return None
     proxies = urllib.request.getproxies_environment()
     proxy = proxies.get(parts.scheme) or proxies.get("all")

@@ -1,0 +1,81 @@
+"""Reading chat completions: unusual ones are answers, foreign ones are faults, none crashes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sopbench.clients.answers import BadBody, read_answer
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda v: (
+        st.lists(v, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["choices", "message", "content", "text", "usage", "prompt_tokens", "error"]), v, max_size=4
+        )
+    ),
+)
+
+
+def read(message: object, **more: object):
+    return read_answer("application/json", json.dumps({"choices": [{"message": message}]} | more).encode())
+
+
+@given(values)
+def test_any_json_is_an_answer_or_a_bad_body(obj):
+    try:
+        answer = read_answer("application/json; charset=utf-8", json.dumps(obj).encode())
+    except BadBody:
+        return
+    assert isinstance(answer.text, str)
+
+
+@given(values)
+def test_any_message_is_an_answer_or_a_bad_body(message):
+    try:
+        answer = read(message)
+    except BadBody:
+        return
+    assert isinstance(answer.text, str)
+
+
+@pytest.mark.parametrize("content", [3, True, {"text": "a"}, [3], [["a"]]])
+def test_a_content_of_another_type_is_a_fault(content):
+    with pytest.raises(BadBody):
+        read({"content": content})
+
+
+@pytest.mark.parametrize(
+    "kind", [None, "", "application/json", "Application/JSON; charset=utf-8", "application/problem+json"]
+)
+def test_json_by_any_of_its_names(kind):
+    assert read_answer(kind, b'{"choices": [{"message": {"content": "a"}}]}').text == "a"
+
+
+@pytest.mark.parametrize("kind", ["text/html", "text/event-stream", "text/plain", "application/octet-stream"])
+def test_another_content_type_is_a_fault_that_names_it(kind):
+    with pytest.raises(BadBody, match=kind):
+        read_answer(kind, b'{"choices": [{"message": {"content": "a"}}]}')
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"\xff", b"nul", b"[]", b"3", b'{"choices": 1' + b"0" * 5000 + b"}", b'{"a":' * 50_000]
+)
+def test_foreign_bodies_are_faults(body):
+    with pytest.raises(BadBody):
+        read_answer(None, body)
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, True, "7", None, 2**70, {}])
+def test_usage_that_is_no_count_is_left_out(wrong):
+    assert read({"content": "a"}, usage={"prompt_tokens": wrong, "completion_tokens": 3}).prompt_tokens is None
+    assert read({"content": "a"}, usage=wrong).completion_tokens is None
+
+
+def test_tool_calls_and_separate_reasoning_are_noted():
+    answer = read({"content": None, "reasoning": "hm", "tool_calls": [{}]})
+    assert (answer.text, answer.notes) == ("", ("no_content", "reasoning_apart", "tool_calls"))
