@@ -62,8 +62,10 @@ class RunConfig:
             value = getattr(self, name)
             if value is not None and value < low:
                 raise UsageError(f"{name} must be at least {low}, not {value}")
-        if self.attempt_timeout <= 0 or self.deadline <= 0:
+        if not (self.attempt_timeout > 0 and self.deadline > 0):
             raise UsageError("timeouts are positive numbers of seconds")
+        if self.after_mismatch not in ("stop", "continue"):
+            raise UsageError(f"after_mismatch is stop or continue, not {self.after_mismatch!r}")
         if self.seed is not None and not 0 <= self.seed < 2**31:
             raise UsageError(f"seed must lie in 0..2^31-1, not {self.seed}")
 
