@@ -89,6 +89,9 @@ class Adapter(ABC):
     expresses: ClassVar[frozenset[str]]
     default_images: ClassVar[int] = 2
     server_flags: ClassVar[tuple[str, ...]] = ()
+    image_token_side: ClassVar[int | None] = None
+    """Side in pixels (of the image in `sent_size`) of the square that one image token covers, where coordinates are pixels of that size: `doctor` tells
+    from the tokens of an image whether the server resizes as the adapter believes. None: it does not matter, or is not known."""
 
     @abstractmethod
     def prompt_source(self) -> PromptSource: ...

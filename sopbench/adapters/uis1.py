@@ -23,7 +23,7 @@ from sopbench.adapters.base import (
 )
 from sopbench.adapters.calling import checked_turns, parse_call, released_in_whole_pixels, safe_thought
 from sopbench.adapters.loose_json import without_lone_surrogates
-from sopbench.geometry import Size, smart_resize
+from sopbench.geometry import QWEN_FACTOR, Size, smart_resize
 from sopbench.prompts import builtin
 from sopbench.prompts.texts import PromptTexts
 
@@ -36,6 +36,7 @@ class UiS1(Adapter):
     expresses = frozenset(ACTION_KINDS)
     default_images = 2
     server_flags = ("--limit-mm-per-prompt '{\"image\": 2}'",)
+    image_token_side = QWEN_FACTOR
 
     def __init__(self, texts: PromptTexts | None = None) -> None:
         self._texts = texts or builtin(self.name)

@@ -344,7 +344,7 @@ async def test_a_reply_that_our_own_busy_loop_made_late_is_not_used_either(fault
     async with pool(server, attempt_timeout=30, deadline=0.3) as p:
         task = asyncio.create_task(p.ask(ask()))
         await server.has_got(1)
-        time.sleep(0.6)  # noqa: ASYNC251  # the point of the test: nothing runs while the answer arrives
+        time.sleep(0.6)  # the point of the test: nothing runs while the answer arrives
         with pytest.raises(AskFailed) as caught:
             await task
     assert caught.value.kind == "deadline"
