@@ -69,7 +69,9 @@ class Ctx(Generic[D]):
         """Back to the app's first page."""
         self.pop(len(self.state.nav.stacks[self.app]))
 
-    def launch(self, app: str, name: str, args: dict[str, str] | None = None, fields: dict[str, str] | None = None) -> None:
+    def launch(
+        self, app: str, name: str, args: dict[str, str] | None = None, fields: dict[str, str] | None = None
+    ) -> None:
         """Bring another app to the front with a page on top of its stack (a contact's *Message* button)."""
         nav = self.state.nav
         nav.focus = None

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import pairwise
 
 from PIL import Image, ImageDraw
 
@@ -199,7 +200,7 @@ class _Pen:
         self.draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=ink)
 
     def _line(self, points: list[tuple[float, float]], wide: float, ink: int) -> None:
-        for start, end in zip(points, points[1:], strict=False):
+        for start, end in pairwise(points):
             self.draw.line((start, end), fill=ink, width=round(wide))
         for x, y in points:
             self._disc(x, y, wide / 2, ink)

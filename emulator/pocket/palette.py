@@ -24,8 +24,7 @@ def hex_colour(text: str) -> Colour:
 def mix(base: Colour, other: Colour, percent: int) -> Colour:
     """`base` with `percent` of `other` in it (integers only: the same on every machine)."""
     r, g, b = (
-        (mine * (100 - percent) + theirs * percent + 50) // 100
-        for mine, theirs in zip(base, other, strict=True)
+        (mine * (100 - percent) + theirs * percent + 50) // 100 for mine, theirs in zip(base, other, strict=True)
     )
     return r, g, b
 

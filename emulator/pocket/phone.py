@@ -184,7 +184,7 @@ class Phone:
             back=self._back,
             home=self._home,
             recents=self._recents,
-            menu=self._open_menu,
+            menu=self._menu,
             close=self._close_overlay,
             focus=self._focus,
             key=self._soft_key,
@@ -316,7 +316,8 @@ class Phone:
     def _press(self, button: str) -> Outcome:
         if button == "enter":
             return self._enter()
-        if button == "menu" and self._open_menu():
+        if button == "menu" and self._has_menu():
+            self._menu()
             return Outcome(True, "opened the menu")
         if button == "back" and self.state.nav.app == HOME:
             return Outcome(False, "nothing to go back to")
@@ -370,14 +371,16 @@ class Phone:
         nav.stacks.setdefault(app, [PageState("main")])
         nav.recent = [app, *(other for other in nav.recent if other != app)]
 
-    def _open_menu(self) -> bool:
+    def _has_menu(self) -> bool:
         page, overlay = self._content()
+        return self._top() is not None and overlay is None and bool(page.menu)
+
+    def _menu(self) -> None:
+        """Open the page's menu."""
         top = self._top()
-        if top is None or overlay is not None or not page.menu:
-            return False
         self.state.nav.focus = None
-        top.overlay = OverlayState("menu")
-        return True
+        if top is not None:
+            top.overlay = OverlayState("menu")
 
     def _close_overlay(self) -> None:
         top = self._top()

@@ -122,9 +122,7 @@ class Scene:
     def text(self, x: int, baseline: int, text: str, size: int, weight: int, colour: Colour) -> None:
         self.ops.append(Op("text", x, baseline, (text, size, weight, colour), baseline - size, baseline + size // 2))
 
-    def text_in(
-        self, box: IntBox, text: str, size: int, weight: int, colour: Colour, align: str = "left"
-    ) -> None:
+    def text_in(self, box: IntBox, text: str, size: int, weight: int, colour: Colour, align: str = "left") -> None:
         """One line, centred on the height of `box` by its capitals, cut to the box's width."""
         line = fonts.fit(text, size, weight, box[2] - box[0])
         slack = box[2] - box[0] - fonts.width(line, size, weight)

@@ -18,9 +18,7 @@ def launcher_page(state: PhoneState, apps: Mapping[str, App[Any]], resume: Resum
     icons = []
     for name in state.icons:
         app = apps.get(name)
-        icons.append(
-            AppIcon(f"app.{name}", app.title, app.icon, app.accent, partial(resume, name)) if app else None
-        )
+        icons.append(AppIcon(f"app.{name}", app.title, app.icon, app.accent, partial(resume, name)) if app else None)
     now = state.device.time
     return Page("Home", [Launcher(icons, f"{now:%H:%M}", f"{now:%A} {now.day} {now:%B}")])
 

@@ -85,7 +85,9 @@ class NotesApp(App[NotesData]):
     def fresh(self, rng: random.Random, world: World) -> NotesData:
         titles = rng.sample(sorted(POOL), 9)
         days = [f"{day} March" for day in sorted(rng.sample(range(1, 14), len(titles)), reverse=True)]
-        notes = [Note(f"n{i}", title, POOL[title], day) for i, (title, day) in enumerate(zip(titles, days, strict=True))]
+        notes = [
+            Note(f"n{i}", title, POOL[title], day) for i, (title, day) in enumerate(zip(titles, days, strict=True))
+        ]
         rng.choice(notes).pinned = True
         return NotesData(notes)
 
@@ -132,7 +134,9 @@ class NotesApp(App[NotesData]):
             [
                 MenuItem("sheet.pin", pin, partial(self._pin, ctx, note.id), "pin"),
                 MenuItem("sheet.edit", "Edit", partial(self._edit, ctx, note.id), "edit"),
-                MenuItem("sheet.delete", "Delete", partial(ctx.open, "delete", {"note": note.id}), "trash", danger=True),
+                MenuItem(
+                    "sheet.delete", "Delete", partial(ctx.open, "delete", {"note": note.id}), "trash", danger=True
+                ),
             ],
         )
 

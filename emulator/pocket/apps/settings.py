@@ -142,7 +142,9 @@ class SettingsApp(App[SettingsData]):
     def page_sound(self, ctx: Settings) -> Page:
         device = ctx.device
         volume = Levels("volume", "Volume", device.volume, partial(_level, ctx, "volume"), caption=f"{device.volume * 20}%", leading=_glyph("volume"))  # fmt: skip
-        silent = SwitchRow("silent", "Silent", device.silent, partial(_flip, ctx, "silent"), "No sound for calls", _glyph("bell"))
+        silent = SwitchRow(
+            "silent", "Silent", device.silent, partial(_flip, ctx, "silent"), "No sound for calls", _glyph("bell")
+        )
         return Page("Sound", [Group([volume, silent])])
 
     def page_language(self, ctx: Settings) -> Page:
@@ -204,5 +206,3 @@ def _level(ctx: Settings, name: str, value: int) -> None:
 
 def _choose(ctx: Settings, name: str, option: str) -> None:
     setattr(ctx.device, name, option)
-
-

@@ -195,10 +195,13 @@ class LargeBlocks(LargeRows):
 
     def controls(self, s: Scene, w: Controls, y: int, left: int, right: int) -> int:
         count = len(w.buttons)
-        across = COLUMNS // count
-        start = (COLUMNS - across * count) // 2
-        for i, button in enumerate(w.buttons):
-            self.icon_button(s, button, cells(start + i * across, y, across))
+        spans = [COLUMNS // count] * count
+        if count == 5:  # five do not divide six columns: the main one gets the sixth
+            spans[next((i for i, button in enumerate(w.buttons) if button.style == "filled"), 2)] += 1
+        column = (COLUMNS - sum(spans)) // 2
+        for button, across in zip(w.buttons, spans, strict=True):
+            self.icon_button(s, button, cells(column, y, across))
+            column += across
         return y + C
 
     def options(self, s: Scene, w: Options, y: int, left: int, right: int) -> int:
@@ -294,10 +297,17 @@ class LargeBlocks(LargeRows):
         elif day == w.today:
             ground, ink = self.p.soft, self.p.on_soft
         s.fill((box[0] + 3, box[1] + 3, box[2] - 3, box[3] - 3), ground, 18)
-        s.text_in((box[0], box[1] + 6, box[2], box[1] + 32), weekday, 20, BOLD, mix(ink, ground, 35), "center")
+        s.text_in(
+            (box[0], box[1] + 6, box[2] - (14 if day in w.marked else 0), box[1] + 32),
+            weekday,
+            20,
+            BOLD,
+            mix(ink, ground, 35),
+            "center",
+        )
         s.text_in((box[0], box[1] + 24, box[2], box[3] - 6), str(day), SMALL, BOLD, ink, "center")
         if day in w.marked:
-            s.fill((box[2] - 26, box[1] + 10, box[2] - 12, box[1] + 24), ink if day == w.chosen else self.p.danger, 7)
+            s.fill((box[2] - 24, box[1] + 11, box[2] - 10, box[1] + 25), ink if day == w.chosen else self.p.danger, 7)
         s.node(f"{w.id}.{day}", "day", str(day), box, on_tap=partial(w.on_day, day), checked=day == w.chosen)
 
     def minibar(self, s: Scene, w: MiniBar, y: int, left: int, right: int) -> int:
@@ -309,5 +319,3 @@ class LargeBlocks(LargeRows):
         s.text_in((EDGE, y, column * C - 6, y + C), w.title, SMALL, BOLD, self.p.on_soft)
         s.node(w.id, "bar", w.title, cells(0, y, column), on_tap=w.on_tap)
         return y + C
-
-

@@ -136,9 +136,7 @@ class LargeRows(Theme):
         self._words(s, row, (0, y, end, y + C), self.p.danger if row.danger else self.p.ink, pictured)
         return y + down * C
 
-    def _words(
-        self, s: Scene, row: Row | SwitchRow | Choice, box: IntBox, ink: Colour, pictured: bool
-    ) -> None:
+    def _words(self, s: Scene, row: Row | SwitchRow | Choice, box: IntBox, ink: Colour, pictured: bool) -> None:
         x = EDGE
         if row.leading is not None and pictured:
             self.leading(s, row.leading, 12, box[1] + 12, 60)

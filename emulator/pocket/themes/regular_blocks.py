@@ -69,9 +69,7 @@ class RegularBlocks(RegularRows):
         return y + (18 + GAP if w.card else GAP)
 
     def hero(self, s: Scene, w: Hero, y: int, left: int, right: int) -> int:
-        size = next(
-            (size for size in (84, 72, 60, 48) if fonts.width(w.text, size, MEDIUM) <= right - left - 24), 40
-        )
+        size = next((size for size in (84, 72, 60, 48) if fonts.width(w.text, size, MEDIUM) <= right - left - 24), 40)
         s.text_in((left + 12, y + 20, right - 12, y + 120), w.text, size, MEDIUM, self.p.ink, w.align)
         s.node(w.id, "text", w.text, (left, y + 20, right, y + 120))
         if not w.caption:
@@ -315,7 +313,7 @@ class RegularBlocks(RegularRows):
         return y + (len(w.tiles) + 1) // 2 * (tall + 14)
 
     def _tile(self, s: Scene, tile: Tile, box: IntBox) -> None:
-        x1, y1, x2, y2 = box
+        x1, y1, x2, _ = box
         s.fill(box, self.p.surface, CARD)
         art: Art = tile.art
         hue = hex_colour(art.hue) if art.hue else hue_of(art.icon)
@@ -379,8 +377,18 @@ class RegularBlocks(RegularRows):
         title = f"{MONTHS[w.month - 1]} {w.year}"
         s.text_in((left + 26, y + 8, right - 160, y + 76), title, 25, BOLD, self.p.ink)
         s.node(f"{w.id}.title", "text", title, (left + 26, y + 8, right - 160, y + 76))
-        self.icon_button(s, IconButton(f"{w.id}.prev", "left", "Previous month", w.on_prev), (right - 148, y + 6, right - 76, y + 78), 28)
-        self.icon_button(s, IconButton(f"{w.id}.next", "chevron", "Next month", w.on_next), (right - 76, y + 6, right - 4, y + 78), 28)
+        self.icon_button(
+            s,
+            IconButton(f"{w.id}.prev", "left", "Previous month", w.on_prev),
+            (right - 148, y + 6, right - 76, y + 78),
+            28,
+        )
+        self.icon_button(
+            s,
+            IconButton(f"{w.id}.next", "chevron", "Next month", w.on_next),
+            (right - 76, y + 6, right - 4, y + 78),
+            28,
+        )
         y += 82
         for i, name in enumerate(WEEKDAYS):
             x = left + 12 + i * each

@@ -223,4 +223,3 @@ class RegularRows(Theme):
             return
         self.switch_face(s, part.on, box[2] - 82, (box[1] + box[3]) // 2)
         s.node(part.id, "switch", part.label, box, on_tap=part.on_tap, checked=part.on)
-

@@ -93,7 +93,7 @@ class GalleryApp(App[GalleryData]):
             ("And the map", True),
         )
         bubbles: list[Block] = [
-            Bubble(f"msg.{i}", text, mine, "9:3%d" % i, partial(ctx.open, "menu_of")) for i, (text, mine) in enumerate(words)
+            Bubble(f"msg.{i}", text, mine, f"9:3{i}", partial(ctx.open, "menu_of")) for i, (text, mine) in enumerate(words)
         ]  # fmt: skip
         composer = Composer(ctx.field("text", hint="Message"), partial(self.pick, ctx, "send"))
         return Page(
@@ -150,7 +150,11 @@ class GalleryApp(App[GalleryData]):
             return [key(sign, icon, span, "tonal") for sign, icon in signs.items()]
 
         def clear(span: int) -> list[Key]:
-            return [key("C", span=span, style="soft"), key("%", "percent", span, "soft"), key("<", "backspace", span, "soft")]
+            return [
+                key("C", span=span, style="soft"),
+                key("%", "percent", span, "soft"),
+                key("<", "backspace", span, "soft"),
+            ]
 
         one, two = ops(1), ops(2)
         rows = [
@@ -174,7 +178,10 @@ class GalleryApp(App[GalleryData]):
     def page_tiles(self, ctx: Gallery) -> Page:
         goods = {"Tea pot": "cup", "Desk lamp": "lamp", "Sneakers": "shoe", "Shirt": "shirt", "Fern": "plant"}
         tiles = Tiles(
-            [Tile(f"item.{name}", name, Art(icon), partial(self.pick, ctx, name), "EUR 24.00") for name, icon in goods.items()]
+            [
+                Tile(f"item.{name}", name, Art(icon), partial(self.pick, ctx, name), "EUR 24.00")
+                for name, icon in goods.items()
+            ]
         )
         tabs = Tabs("tab", {"a": "New", "b": "Sale", "c": "All"}, ctx.data.tab, partial(setattr, ctx.data, "tab"))
         cart = IconButton("cart", "cart", "Cart", ctx.pop, badge=3)
@@ -190,7 +197,12 @@ class GalleryApp(App[GalleryData]):
             IconButton("like", "heart", "Like", ctx.pop),
         ])  # fmt: skip
         bar = MiniBar(
-            "bar", "Salt Roads", ctx.pop, "Ida Berg", Art("music", "#B0479B"), [IconButton("bar.play", "play", "Play", ctx.pop)]
+            "bar",
+            "Salt Roads",
+            ctx.pop,
+            "Ida Berg",
+            Art("music", "#B0479B"),
+            [IconButton("bar.play", "play", "Play", ctx.pop)],
         )
         return Page(
             "Playing",
@@ -218,7 +230,7 @@ class GalleryApp(App[GalleryData]):
             "Rename",
             blocks=[
                 ctx.field("new", "New name"),
-                *(Choice(f"kind.{i}", f"Kind {i}", i == 1, partial(self.pick, ctx, str(i))) for i in range(9)),
+                *(Choice(f"kind.{i}", f"Kind {i}", i == 1, partial(self.pick, ctx, str(i))) for i in range(12)),
             ],
             buttons=[
                 Button("no", "Cancel", ctx.close, "tonal"),
@@ -252,7 +264,9 @@ class GalleryApp(App[GalleryData]):
         )  # fmt: skip
 
     def page_empty(self, ctx: Gallery) -> Page:
-        return Page("Cart", [Empty("cart", "Your cart is empty", "Things that you add are kept here until you order them.")])
+        return Page(
+            "Cart", [Empty("cart", "Your cart is empty", "Things that you add are kept here until you order them.")]
+        )
 
     def page_number(self, ctx: Gallery) -> Page:
         return Page("Timer", [ctx.field("minutes", "Minutes", kind="number", on_submit=partial(self.pick, ctx, "set"))])
