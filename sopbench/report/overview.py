@@ -14,6 +14,7 @@ from sopbench.runs.folder import RunInfo
 
 MAX_ROWS = 60
 MAX_FLIPS = 40
+MAX_REPEATS = 100
 
 
 def build_overview(info: RunInfo, summary: Mapping[str, Any]) -> plain.Plain:
@@ -34,7 +35,7 @@ def build_overview(info: RunInfo, summary: Mapping[str, Any]) -> plain.Plain:
         "summarised": bool(summary),
         "complete": complete,
         "n": plain.count(summary.get("n", facts.get("n_trajectories"))),
-        "repeats": max(1, plain.count(facts.get("repeats"))),
+        "repeats": min(max(1, plain.count(facts.get("repeats"))), MAX_REPEATS),
         "headline": _headline(summary, online),
         "counts": {name: plain.number(summary.get(name)) for name in _COUNTS},
         "facts": _facts(info),

@@ -31,14 +31,13 @@ def source_of(info: RunInfo) -> DataSource:
 
 
 def trajectories_of(info: RunInfo, source: DataSource | None = None) -> Mapping[str, Trajectory] | None:
-    """The recordings that a run was played on, by id; None for online runs and where the data is no longer there."""
+    """The recordings that a run was played on, by id (of online tasks: the goals, without steps); None where the data is no longer there."""
     suite = get_suite(info.facts["suite"])
-    if suite.protocol == "online":
-        return None
     try:
         loaded = suite.load(source or source_of(info))
     except SopbenchError:
         if source is not None:
             raise
         return None
-    return {t.id: t for t in loaded.trajectories}
+    goals = {t.id: Trajectory(t.id, t.goal, ()) for t in loaded.tasks}
+    return goals | {t.id: t for t in loaded.trajectories}
