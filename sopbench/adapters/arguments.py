@@ -17,6 +17,7 @@ from sopbench.geometry import Size
 
 MAX_ENCODINGS: Final = 4
 PLACEHOLDER_TEXT: Final = "<value>"
+TOOL: Final = "mobile_use"
 
 _POINTED = {"click": ("coordinate",), "long_press": ("coordinate",), "swipe": ("coordinate", "coordinate2")}
 _TEXTED = ("type", "open", "key", "answer")
@@ -85,7 +86,7 @@ def _unwrap(value: Any, note: Note) -> Mapping[str, Any]:
 
 def _named_by_tool(value: Mapping[str, Any], arguments: Mapping[str, Any], note: Note) -> Mapping[str, Any]:
     """`{"name": "click", "arguments": {...}}`: the action's name stands where the tool's should."""
-    if "name" not in value:
+    if value.get("name") in (None, TOOL):
         return arguments
     note("action_as_tool_name")
     return {**arguments, "action": value["name"]}

@@ -26,7 +26,7 @@ MAX_BARE: Final = 16
 
 _TAG = re.compile(r"<\s{0,3}(/?)\s{0,3}(think|thinking|action|tool_call)\s{0,3}>", re.IGNORECASE)
 _THINK_END = re.compile(r"<\s{0,3}/\s{0,3}think(?:ing)?\s{0,3}>", re.IGNORECASE)
-_OPENING = re.compile(r"\s*(```[A-Za-z]{0,10}\s*)?(?=(\[\s*\{|\{|[\"'“]\s*\{|\Z)?)")
+_OPENING = re.compile(r"\s*(```[A-Za-z]{0,10}\s*)?(?=(\[\s*\{|\{|[\"'“][\s\\\"]*\{|\Z)?)")
 _CLOSING_PUNCTUATION = re.compile(r"[\s\]}]*(?:```)?\s*")
 _NEXT_OBJECT = re.compile(r"[\s,;]*(?=\{)")
 _LOOKS_LIKE_OBJECT = re.compile(r"\{\s*(?:[\"'“]|[A-Za-z_]\w{0,30}\s{0,8}:)")

@@ -67,8 +67,11 @@ _CHUNK = {quote: re.compile(pattern) for quote, pattern in _CHUNKS.items()} | {
     "’": re.compile(_CHUNKS["‘"]),
 }
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
-_HEX4 = re.compile(r"[0-9a-fA-F]{4}")
-_HEX2 = re.compile(r"[0-9a-fA-F]{2}")
+_HEX = {
+    "x": re.compile(r"[0-9a-fA-F]{2}"),
+    "u": re.compile(r"[0-9a-fA-F]{4}"),
+    "U": re.compile(r"000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4}"),
+}
 _END_OF_BLOCK = re.compile(r"</\s{0,3}(?:action|tool_call)\b|```|<\|im_end\|>", re.IGNORECASE)
 _LITERALS = {"true": True, "false": False, "null": None}
 _PYTHON_LITERALS = {"True": True, "False": False, "None": None}
@@ -103,16 +106,27 @@ class Reader:
         self._pos, self._notes = start, {}
         if self._scanned > MAX_SCANNED:
             self._fail("too much broken JSON")
-        for decoder, notes in ((_STRICT, ()), (_RAW_BREAKS, ("raw_control_characters",))):
-            try:
-                value, end = decoder.raw_decode(self._text, start)
-            except (ValueError, RecursionError):
-                continue  # not strict JSON, or nested beyond all measure: the tolerant reader says what is wrong
-            self._scanned += end - start
-            return Value(value, end, notes)
+        strict = self._strictly(start)
+        if strict is not None:
+            self._scanned += strict.end - start
+            return strict
         self._scanned += len(self._text) - start
         value = self._value(0, _AFTER_VALUE)
         return Value(value, self._pos, tuple(self._notes))
+
+    def _strictly(self, start: int) -> Value | None:
+        """The value as strict JSON, or as JSON that is strict but for raw control characters in its texts."""
+        try:
+            return Value(*_STRICT.raw_decode(self._text, start))
+        except RecursionError:
+            return None  # nested beyond all measure: the tolerant reader says so
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Invalid control character"):
+                return None
+        try:
+            return Value(*_RAW_BREAKS.raw_decode(self._text, start), ("raw_control_characters",))
+        except (ValueError, RecursionError):
+            return None
 
     def _fail(self, what: str) -> NoReturn:
         around = self._text[max(0, self._pos - 20) : self._pos + 20]
@@ -120,6 +134,13 @@ class Reader:
 
     def _cut_off(self) -> NoReturn:
         raise LooseJsonError("truncated", f"the text ends inside a value: ...{self._text[-40:]!r}")
+
+    def _endless(self, start: int) -> NoReturn:
+        """A text ran to the end of the reply: cut off, unless the reply itself shows that it is complete."""
+        if _END_OF_BLOCK.search(self._text, start) or self._text.rstrip().endswith("}"):
+            self._pos = start
+            self._fail("a text without an end")
+        self._cut_off()
 
     def _note(self, name: str) -> None:
         self._notes[name] = None
@@ -238,6 +259,7 @@ class Reader:
         if quote != '"':
             self._note("single_quotes" if quote == "'" else "typographic_quotes")
         self._pos += 1
+        start = self._pos
         parts: list[str] = []
         stray = 0
         while True:
@@ -248,7 +270,7 @@ class Reader:
                 parts.append(match.group())
                 self._pos = match.end()
             if self._pos >= len(text):
-                self._cut_off()
+                self._endless(start)
             here = text[self._pos]
             if here == "\\":
                 parts.append(self._escape())
@@ -270,11 +292,9 @@ class Reader:
         self._pos += 2
         if kind in _ESCAPES:
             return _ESCAPES[kind]
-        if kind in "ux":
-            digits = (_HEX4 if kind == "u" else _HEX2).match(text, self._pos)
-            if digits is not None:
-                self._pos = digits.end()
-                return chr(int(digits.group(), 16))
+        if kind in _HEX and (digits := _HEX[kind].match(text, self._pos)):
+            self._pos = digits.end()
+            return chr(int(digits.group(), 16))
         self._note("bad_escape")
         return "\\" + kind
 

@@ -69,16 +69,14 @@ def _ceiling(adapter: Adapter, data: Path) -> dict[str, Any]:
 
 
 def _print_list(found: dict[str, dict[str, Any]]) -> None:
-    from sopbench.cli.show import table
     from sopbench.cli.terminal import console
 
-    columns = ["adapter", "images", "prompt", "what"]
-    rows = [[f["name"], str(f["default_images"]), f["prompt"]["kind"], f["summary"]] for f in found.values()]
-    if any("ceiling" in f for f in found.values()):
-        columns.append("ceiling")
-        for row, f in zip(rows, found.values(), strict=True):
-            row.append(_ceiling_line(f["ceiling"]))
-    console().print(table("", tuple(columns), [tuple(row) for row in rows]))
+    out = console()
+    for f in found.values():
+        images = f"{f['default_images']} image{'s' if f['default_images'] != 1 else ''}"
+        out.print(f"{f['name']:<12}{f['summary']} ({images}, {f['prompt']['kind']} prompt)")
+        if "ceiling" in f:
+            out.print(f"{'':<12}ceiling {_ceiling_line(f['ceiling'])}")
 
 
 def _print_one(found: dict[str, Any]) -> None:

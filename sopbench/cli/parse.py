@@ -20,7 +20,7 @@ HELP = """Read replies as an adapter does, one JSON string a line, from standard
 
 Out: the action in the released form, coordinates in pixels of the original screen, or {"parse_failure": reason, "detail": ..}. Each line is answered before the next is read. The first line that is no JSON string stops the command with exit status 2; the answers before it stand.
 
-Example: echo '"<action>{\\\\"action\\\\": \\\\"wait\\\\"}</action>"' | sopbench parse --adapter uis1 --screen 1080x2400
+Example: echo '"<action>{\\"action\\": \\"wait\\"}</action>"' | sopbench parse --adapter uis1 --screen 1080x2400
 """
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sopbench.adapters.base import Adapter, Message
     from sopbench.trajectory import Trajectory
 
-HELP = """Print the messages that a model would be sent at step K of an episode, as a JSON list; an image is {"type":"image","sha256":..,"size":[w,h]}.
+HELP = """Print the messages that a model would be sent at step K of an episode, as a JSON list. An image is an object of type "image" with the sha256 of its file and its original size.
 
 A request tells what the model itself replied before. Give those replies with --replies; without it the expert's own actions, in the adapter's words and without a thought, stand in for them (and a line on standard error says so): no run ever does that.
 

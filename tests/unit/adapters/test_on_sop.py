@@ -1,0 +1,43 @@
+"""The released SOP data through every adapter: what the expert did can be said, read back, and counts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sopbench.adapters import ADAPTERS, get_adapter
+from sopbench.adapters.base import ParsedReply
+from sopbench.scoring import PROFILES
+from sopbench.screen import Screen
+from sopbench.trajectory import Trajectory, load_trajectories
+from tests.placeholders import size_for
+
+SHARED = Path(os.environ.get("SOPBENCH_SHARED", Path(__file__).parents[4] / "shared"))
+SOP = SHARED / "data" / "android_control_evaluation_std.jsonl"
+
+pytestmark = pytest.mark.skipif(not SOP.is_file(), reason=f"no released SOP file at {SOP} (set SOPBENCH_SHARED)")
+
+
+@pytest.fixture(scope="module")
+def trajectories() -> list[Trajectory]:
+    return load_trajectories(SOP, lambda path, episode, step: Screen.from_bytes(b"", path))
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_the_expert_s_actions_survive_the_adapter_and_match_themselves(
+    name: str, trajectories: list[Trajectory]
+) -> None:
+    adapter = get_adapter(name)
+    steps = 0
+    for trajectory in trajectories:
+        size = size_for(trajectory)
+        for index, step in enumerate(trajectory.steps):
+            parsed = adapter.parse(adapter.format(step.action(size), size, trajectory.goal), size)
+            assert isinstance(parsed, ParsedReply), (trajectory.id, index, parsed)
+            assert parsed.notes == ()
+            for profile in PROFILES.values():
+                assert profile.judge(parsed.action, step, size).match, (profile.id, trajectory.id, index)
+            steps += 1
+    assert (len(trajectories), steps) == (1543, 8444)
