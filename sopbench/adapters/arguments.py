@@ -29,6 +29,7 @@ _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})")
 _PLACEHOLDER = re.compile(
     r"<[^<>]{0,40}>|\.\.\.|…|[\[({<]?\s{0,4}x\s?1?\s{0,4},\s{0,4}y\s?1?\s{0,4}[\])}>]?", re.IGNORECASE
 )
+_MARKUP = re.compile(r"<[^<>]{1,20}>")
 _BRACKETS = {"[": "]", "(": ")", "{": "}"}
 
 Note = Callable[[str], None]
@@ -153,12 +154,13 @@ def _point(value: Any, name: str, kind: str, note: Note) -> list[float]:
 
 
 def _numbers_in(text: str, name: str) -> list[Numeral]:
-    """The numbers of `(540, 1200)`, `540,1200`, `[540 1200]`; nothing else may stand in the text."""
+    """The numbers of `(540, 1200)`, `540,1200`, `<|box_start|>(540,1200)<|box_end|>`; nothing else may stand in the text."""
     inner = text.strip()
     if len(inner) > 200:
         raise ActionError("bad_argument", f"{name} is not [x, y]: {_short(text)}")
     if _PLACEHOLDER.fullmatch(inner):
         raise ActionError("placeholder", f"{name} is a placeholder: {_short(text)}")
+    inner = _MARKUP.sub(" ", inner).strip()
     for _ in range(2):
         if len(inner) > 1 and _BRACKETS.get(inner[0]) == inner[-1]:
             inner = inner[1:-1].strip()

@@ -52,6 +52,7 @@ REPAIRED: list[tuple[str, Action, set[str]]] = [
     ('{"action": "click", "coordinate": "546,1204"}', MIDDLE, {"coordinate_as_text"}),
     ('{"action": "click", "coordinate": "[546, 1204]"}', MIDDLE, {"coordinate_as_text"}),
     ('{"action": "click", "coordinate": "546 1204"}', MIDDLE, {"coordinate_as_text"}),
+    ('{"action": "click", "coordinate": "<|box_start|>(546,1204)<|box_end|>"}', MIDDLE, {"coordinate_as_text"}),
     ('{"action": "click", "coordinate": ["546", "1204"]}', MIDDLE, {"number_as_text"}),
     ('{"action": "click", "coordinate": [[546, 1204]]}', MIDDLE, {"nested_coordinate"}),
     ('{"action": "click", "coordinate": {"x": 546, "y": 1204}}', MIDDLE, {"coordinate_as_object"}),
