@@ -45,8 +45,8 @@ TEXTS: Final = PromptTexts(
     note=BUILTIN_NOTE,
     templates={
         "system": _SYSTEM,
-        "user": "The task: {goal}\nWhat you have done so far: {progress}",
-        "no_progress": "nothing yet",
+        "user": "The task: {goal}\nWhat you have done so far:{progress}",
+        "no_progress": " nothing yet",
         "step": "\nStep {number}: {action}",
         "unreadable": "a reply without a readable action",
         "earlier_screen": "The screen before step {number}:",

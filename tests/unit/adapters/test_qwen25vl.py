@@ -90,7 +90,7 @@ def test_one_user_turn_tells_goal_progress_and_shows_the_screen() -> None:
     assert isinstance(text, Text)
     assert text.text.splitlines() == [
         "The task: the goal",
-        "What you have done so far: ",
+        "What you have done so far:",
         'Step 1: {"action": "system_button", "button": "Home"}',
         "Step 2: a reply without a readable action",
         'Step 3: {"action": "type", "text": "a\\nb"}',
