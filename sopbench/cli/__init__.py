@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sopbench.errors import EXIT_INTERRUPTED, SopbenchError
+from sopbench.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, SopbenchError
 
 EPILOG = "Exit status: 0 complete; 2 bad arguments or input; 3 complete but with unscored steps; 130 interrupted (the run can be resumed)."
 
@@ -33,18 +33,20 @@ def build() -> typer.Typer:
 
     app = typer.Typer(
         name="sopbench",
-        help="Measure mobile GUI agents: semi-online (SOP), static and online benchmarks for any OpenAI-compatible endpoint.",
+        help="Measure mobile GUI agents: semi-online (SOP) and online benchmarks for any OpenAI-compatible endpoint.",
         epilog=EPILOG,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
     @app.callback()
     def options(
-        debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+        debug: Annotated[
+            bool, typer.Option("--debug", help="Show the traceback of an error (works after the verb too).")
+        ] = False,
         version: Annotated[
             bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_version)
         ] = False,
@@ -73,15 +75,24 @@ def build() -> typer.Typer:
 
 def main() -> None:
     """Entry point of the `sopbench` command."""
+    debug = "--debug" in sys.argv[1:]
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
-        build()()
+        build()(arguments)
     except SopbenchError as error:
-        if "--debug" in sys.argv[1:]:
+        if debug:
             raise
         from sopbench.cli.terminal import complain
 
         complain(str(error))
         sys.exit(error.exit_code)
+    except OSError as error:  # a full disk, a folder without permission: the user's to mend, not a fault of the program
+        if debug:
+            raise
+        from sopbench.cli.terminal import complain
+
+        complain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+        sys.exit(EXIT_BAD_INPUT)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
 

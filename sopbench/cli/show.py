@@ -48,8 +48,8 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         rows = [(r["length"], r["n"], f"{r['pg']:.1f}", f"{r['tsr']:.1f}") for r in summary["by_length"]]
         out.print(table("by trajectory length", ("length", "n", "PG", "TSR"), rows))
     if summary.get("reasons"):
-        rows = [(safe(reason, 60), n) for reason, n in list(summary["reasons"].items())[:10]]
-        out.print(table("first mismatch, by reason", ("reason", "trajectories"), rows))
+        reasons = [(safe(reason, 60), n) for reason, n in list(summary["reasons"].items())[:10]]
+        out.print(table("first mismatch, by reason", ("reason", "trajectories"), reasons))
     for line in _remarks(summary):
         out.print(line)
 
