@@ -151,7 +151,7 @@ def scan_trajectories(
     seen: dict[str, int] = {}
     for number, line in _lines(file):
         try:
-            trajectory = _trajectory(_json_object(line), number, resolve)
+            trajectory = _trajectory(read_json_object(line, MAX_LINE_BYTES), number, resolve)
             if trajectory.id in seen:
                 raise DataError(
                     f"episode {trajectory.id!r} stands already on line {seen[trajectory.id]}; ids must be unique"
@@ -206,12 +206,18 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def _json_object(line: bytes) -> dict[str, Any]:
-    if len(line) > MAX_LINE_BYTES:
-        raise DataError(f"longer than {MAX_LINE_BYTES} bytes")
+def read_json_object(line: bytes, limit: int) -> dict[str, Any]:
+    """One line of JSON from a file or stream that may be hostile; `limit` in bytes. Raises `DataError`."""
+    if len(line) > limit:
+        raise DataError(f"longer than {limit} bytes")
     try:
         obj = json.loads(line)
-    except (ValueError, RecursionError) as error:
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON ({error.msg}, at character {error.pos + 1})") from error
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # bytes that are no text, a number of thousands of digits, nesting without end
         raise DataError(f"not JSON ({error})") from error
     if not isinstance(obj, dict):
         raise DataError("not a JSON object")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from sopbench.errors import DataError
 from sopbench.scoring.base import Profile, judge_case
+from sopbench.trajectory import read_json_object
 
 MAX_LINE_BYTES = 1024 * 1024
 
@@ -23,18 +23,6 @@ def judge_stream(profile: Profile, lines: BinaryIO) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            yield judge_case(profile, _case(line)).as_dict()
+            yield judge_case(profile, read_json_object(line, MAX_LINE_BYTES)).as_dict()
         except DataError as error:
             raise DataError(f"line {number} of standard input: {error}") from error
-
-
-def _case(line: bytes) -> dict[str, Any]:
-    if len(line) > MAX_LINE_BYTES:
-        raise DataError(f"longer than {MAX_LINE_BYTES} bytes")
-    try:
-        case = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not JSON ({error})") from error
-    if not isinstance(case, dict):
-        raise DataError("not a JSON object")
-    return case
