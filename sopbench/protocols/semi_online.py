@@ -21,8 +21,8 @@ from sopbench.actions import Action
 from sopbench.adapters.base import Adapter, Message, ParsedReply, ParseFailure, Turn
 from sopbench.errors import SopbenchError
 from sopbench.geometry import Size
+from sopbench.protocols.reply import judge_reply
 from sopbench.scoring.base import Profile, Verdict
-from sopbench.scoring.reply import judge_reply
 from sopbench.trajectory import Step, Trajectory
 
 

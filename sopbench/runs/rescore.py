@@ -10,12 +10,12 @@ from sopbench.actions import to_released
 from sopbench.adapters.base import Adapter, ParseFailure
 from sopbench.errors import DataError
 from sopbench.geometry import Size
+from sopbench.protocols.reply import judge_reply
 from sopbench.runs.fingerprint import fingerprint, require_same
 from sopbench.runs.folder import EpisodeLog, RunFolder, RunInfo
 from sopbench.runs.journal import Journal
 from sopbench.runs.records import FailureRecord, StepRecord, VerdictRecord
 from sopbench.scoring.base import Profile
-from sopbench.scoring.reply import judge_reply
 from sopbench.suites.base import Loaded
 from sopbench.trajectory import Step, Trajectory
 
