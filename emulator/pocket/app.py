@@ -91,6 +91,15 @@ class Ctx(Generic[D]):
         self.state.nav.focus = None
         self.page.overlay = None
 
+    def forget(self, name: str, value: str) -> None:
+        """Close each page and overlay of this app whose argument `name` is `value`: what it is about is gone."""
+        stack = self.state.nav.stacks[self.app]
+        self.state.nav.focus = None
+        stack[1:] = [page for page in stack[1:] if page.args.get(name) != value]
+        for page in stack:
+            if page.overlay is not None and page.overlay.args.get(name) == value:
+                page.overlay = None
+
     # ---- text
     def field(
         self,

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from emulator.pocket.app import App
+from emulator.pocket.apps.calendar import CalendarApp
+from emulator.pocket.apps.clock import ClockApp
+from emulator.pocket.apps.contacts import ContactsApp
+from emulator.pocket.apps.messages import MessagesApp
 from emulator.pocket.apps.notes import NotesApp
 from emulator.pocket.apps.settings import SettingsApp
 
 
 def all_apps() -> tuple[App[Any], ...]:
     """Every app, in a fixed order (the launcher's order is the state's)."""
-    return (SettingsApp(), NotesApp())
+    return (SettingsApp(), NotesApp(), ContactsApp(), MessagesApp(), CalendarApp(), ClockApp())
