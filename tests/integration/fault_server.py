@@ -23,6 +23,8 @@ from typing import Any
 
 from aiohttp import web
 
+KEPT_BYTES = 1 << 20
+
 Behaviour = Callable[[web.Request, "Got"], Awaitable[web.StreamResponse]]
 Reply = str | Callable[[dict[str, Any]], str]
 
@@ -117,7 +119,7 @@ VLLM_NO_SUCH_MODEL = (
 
 @dataclass(slots=True)
 class Got:
-    """One request as it arrived. `body` is parsed JSON, with every data URL cut to its first 40 characters; `raw` the bytes as they came."""
+    """One request as it arrived. `body` is parsed JSON, with every data URL cut to its first 40 characters; `raw` the first bytes as they came."""
 
     headers: Mapping[str, str]
     body: dict[str, Any]
@@ -295,7 +297,7 @@ class FaultServer:
         self.most_at_once = max(self.most_at_once, self._open)
         try:
             data = await request.read()
-            got = Got(dict(request.headers), _cut(json.loads(data)), data)
+            got = Got(dict(request.headers), _cut(json.loads(data)), data[:KEPT_BYTES])
             index = len(self.requests)
             self.requests.append(got)
             return await self.script[min(index, len(self.script) - 1)](request, got)
