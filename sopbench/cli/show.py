@@ -92,6 +92,8 @@ def _remarks(summary: Mapping[str, Any]) -> Iterable[str]:
         yield f"this adapter cannot say {lost}: its ceiling is PG {ceiling['pg']}, TSR {ceiling['tsr']}"
     if summary.get("diagnostic"):
         yield f"diagnostic: step accuracy {summary['diagnostic']['step_accuracy']} over {summary['diagnostic']['steps']} steps (never the headline)"
+    if summary.get("solved_without_acting"):
+        yield f"{len(summary['solved_without_acting'])} tasks are solved without acting: {', '.join(summary['solved_without_acting'][:10])}"
     if summary.get("flips"):
         yield f"{len(summary['flips'])} trajectories flip between repeats; TSR by repeat: {summary['repeats_tsr']}"
     if summary["latency"]:

@@ -149,8 +149,20 @@ def _online_part(logs: Logs, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "success": _percent(sum((e.score or 0.0) >= 1.0 for e in ends) / n) if n == len(outcomes) and n else None,
         "mean_score": round(sum(e.score or 0.0 for e in ends) / n, 4) if n else None,
         "mean_steps": round(sum(e.steps for e in ends) / n, 2) if n else None,
+        "solved_without_acting": sorted(_untouched(logs)),
         "said": stats.sorted_counts(Counter(e.said or "nothing" for e in ends)),
         "reasons": stats.sorted_counts(Counter(o.reason or "?" for o in outcomes if o.scored and not o.success)),
+    }
+
+
+def _untouched(logs: Logs) -> set[str]:
+    """Tasks that the environment calls solved though the agent did nothing but end: solved at the start, a fault of the task."""
+    return {
+        episode
+        for (episode, _), log in logs.items()
+        if log.end is not None
+        and (log.end.score or 0.0) >= 1.0
+        and all(r.action is not None and r.action["action"] == "terminate" for r in log.ordered())
     }
 
 
