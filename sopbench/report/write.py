@@ -56,8 +56,13 @@ def write_report(
         )
         if gallery.inline is None:
             page = folder / "index.html"
-        data = {"v": 1, "overview": overview, "rows": episodes.rows, "screens": gallery.slots} | {
-            "lengths": episodes.known_lengths
+        data = {
+            "v": 1,
+            "overview": overview,
+            "rows": episodes.rows,
+            "screens": gallery.slots,
+            "lengths": episodes.known_lengths,
+            "recordings": trajectories is not None,
         }
         page.parent.mkdir(parents=True, exist_ok=True)
         temporary = page.with_name(page.name + ".tmp")

@@ -8,8 +8,9 @@ const linkTo = (row, step) => "#" + encodeURIComponent(row.id) + "/" + (step + 1
 function goTo(row, step, quiet) {
   const wanted = linkTo(row, step ?? (row.out === "success" ? 0 : row.at ?? 0));
   if (location.hash === wanted) return;
-  if (quiet || !byId("detail").hidden) location.replace(wanted);
+  if (quiet || !byId("detail").hidden) history.replaceState(null, "", wanted);
   else location.hash = wanted;
+  route();
 }
 
 function home() {

@@ -24,7 +24,7 @@ function banner() {
   if (RUN.complete) return null;
   const rows = ROWS.filter((row) => row.out === "not_scored").length;
   const missing = counts.not_scored_trajectories || rows;
-  const [unit, units] = ONLINE ? ["task is", "tasks are"] : ["trajectory is", "trajectories are"];
+  const [unit, units] = RUN.repeats > 1 ? ["episode is", "episodes are"] : ONLINE ? ["task is", "tasks are"] : ["trajectory is", "trajectories are"];
   const all = counts.not_scored_trajectories ? (counts.scored_trajectories || 0) + counts.not_scored_trajectories : ROWS.length;
   const kinds = tally("reason").filter(([reason]) => ROWS.some((row) => row.out === "not_scored" && row.reason === reason));
   return el("section", { class: "banner", role: "alert" }, icon("bang"),
@@ -39,7 +39,7 @@ function banner() {
 function tiles() {
   const c = RUN.counts;
   const solved = ROWS.filter((row) => row.out === "success").length;
-  const items = [[num(solved) + " / " + num(ROWS.length), ONLINE ? "tasks solved" : "trajectories solved"]];
+  const items = [[num(solved) + " / " + num(ROWS.length), (RUN.repeats > 1 ? "episodes" : ONLINE ? "tasks" : "trajectories") + " solved"]];
   if (c.scored_steps !== undefined && c.scored_steps !== null) items.push([num(c.scored_steps), ONLINE ? "steps taken" : "steps scored"]);
   if (RUN.usage.mean_score !== undefined) items.push([(100 * RUN.usage.mean_score).toFixed(1) + " %", "mean score"]);
   if (RUN.usage.mean_steps !== undefined) items.push([one(RUN.usage.mean_steps), "mean steps a task"]);
@@ -82,7 +82,7 @@ function ceiling() {
   return card("Adapter ceiling", whole ? "This adapter can say every action of the suite." : "The best that any model can reach in this adapter's language.",
     [el("div", { class: "ceiling" }, [["PG", c.pg], ["TSR", c.tsr]].filter((pair) => pair[1] !== undefined).map(([name, value]) =>
       el("div", null, el("b", null, one(value), el("small", null, "%")), el("span", null, name + " at most")))),
-    missing.length ? el("p", { class: "note" }, "No words for: ", missing.map(([kind, n]) => label(kind) + " (" + num(n) + ")").join(", ")) : null], "low");
+    missing.length ? el("p", { class: "note" }, "No words for: ", missing.map(([kind, n]) => label(kind) + " (" + num(n) + ")").join(", ")) : null]);
 }
 
 // How repeats of the same trajectories differ.
@@ -90,9 +90,9 @@ function spread() {
   const { tsr, flips, ids } = RUN.spread;
   if (!tsr && flips === undefined) return null;
   return card("Repeats", "the same trajectories, asked again",
-    [tsr && el("div", { class: "ceiling" }, tsr.map((value, index) => el("div", null, el("b", null, value === null ? "\u2013" : one(value), value !== null && el("small", null, "%")), el("span", null, "TSR, repeat " + (index + 1))))),
+    [tsr?.some((value) => value !== null) && el("div", { class: "ceiling" }, tsr.map((value, index) => el("div", null, el("b", null, value === null ? "\u2013" : one(value), value !== null && el("small", null, "%")), el("span", null, "TSR, repeat " + (index + 1))))),
     flips !== undefined && el("p", { class: "note" }, flips ? plural(flips, "trajectory is", "trajectories are") + " solved by some repeats and not by others:" : "Every repeat solves the same trajectories."),
-    flips ? el("p", { class: "fliplist" }, ids.map((id) => PLACE.has(id + "\n0") && el("a", { class: "chip", href: linkTo(PLACE.get(id + "\n0"), 0) }, visible(id))), ids.length < flips && " and " + num(flips - ids.length) + " more") : null], "low");
+    flips ? el("p", { class: "fliplist" }, ids.map((id) => PLACE.has(id + "\n0") && el("a", { class: "chip", href: linkTo(PLACE.get(id + "\n0"), 0) }, visible(id))), ids.length < flips && " and " + num(flips - ids.length) + " more") : null]);
 }
 
 function diagnostic() {
@@ -100,7 +100,7 @@ function diagnostic() {
   if (d.steps === undefined) return null;
   return card("After the first mismatch", "all steps of the expert's recordings, with the model's own history; never part of the headline",
     el("div", { class: "ceiling" }, [["step accuracy", d.step_accuracy], ["type accuracy", d.type_accuracy]].filter((pair) => pair[1] !== undefined).map(([name, value]) =>
-      el("div", null, el("b", null, one(value), el("small", null, "%")), el("span", null, name + " over " + plural(d.steps, "step"))))), "low");
+      el("div", null, el("b", null, one(value), el("small", null, "%")), el("span", null, name + " over " + plural(d.steps, "step"))))));
 }
 
 function title() {
@@ -115,7 +115,7 @@ function charts() {
   return el("div", { class: "cards" },
     c.first_failure?.length && firstFailures(c.first_failure), c.by_length?.length && byLength(c.by_length),
     c.by_action?.length && byAction(c.by_action), c.reasons?.length && reasons(c.reasons),
-    c.confusion?.length && confusion(c.confusion), usage(), ceiling(), spread(), diagnostic());
+    c.confusion?.length && confusion(c.confusion), usage(), el("div", { class: "stack" }, ceiling(), spread(), diagnostic()));
 }
 
 function drawOverview() {

@@ -57,7 +57,7 @@ function missingWords(step) {
   const fault = pictureFault(step.screen);
   if (fault) return fault;
   if (ONLINE) return "No screen was sent with this step.";
-  return DATA.lengths ? "This step has no screen." : "The recordings were not found when this report was made; give them with --data FILE --images DIR.";
+  return DATA.recordings ? "This step has no screen." : "The recordings were not found when this report was made; give them with --data FILE --images DIR.";
 }
 
 function screenNode(step, small) {

@@ -1,0 +1,81 @@
+"""A real Chromium for the report's tests, and run folders made up once a session."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import fixture_runs
+import pytest
+from report_browser import Browser, Report
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+from sopbench.report import write_report
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+
+
+@pytest.fixture(scope="session")
+def _driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if browser is None or driver is None:
+        pytest.skip("Chromium and its driver are not installed (Debian: apt-get install chromium chromium-driver)")
+    options = Options()
+    options.binary_location = browser
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    chrome = webdriver.Chrome(options=options, service=Service(driver))
+    yield chrome
+    chrome.quit()
+
+
+@pytest.fixture
+def chromium(_driver: webdriver.Chrome) -> Iterator[Browser]:
+    """The browser at desktop size in light colours. At the end of the test, nothing that a page did may have been an error."""
+    browser = Browser(_driver)
+    browser.complaints()
+    browser.emulate()
+    yield browser
+    assert browser.complaints() == []
+
+
+def _report(run: fixture_runs.FixtureRun) -> Report:
+    return Report(run, write_report(run.path, trajectories=run.trajectories))
+
+
+@pytest.fixture(scope="session")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """A complete run of 120 trajectories."""
+    return _report(fixture_runs.semi_online_run(tmp_path_factory.mktemp("plain") / "run", n=120))
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Replies, goals and ids that attack the page, in an incomplete run with two repeats."""
+    path = tmp_path_factory.mktemp("hostile") / "run"
+    return _report(fixture_runs.semi_online_run(path, n=20, hostile=True, not_scored=0.03, repeats=2, pending=3))
+
+
+@pytest.fixture(scope="session")
+def online(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return _report(fixture_runs.online_run(tmp_path_factory.mktemp("online") / "run"))
+
+
+@pytest.fixture(scope="session")
+def whole_sop(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """As many trajectories as the released SOP file has."""
+    return _report(fixture_runs.semi_online_run(tmp_path_factory.mktemp("sop") / "run", n=1543))
