@@ -167,7 +167,8 @@ class ClockApp(App[ClockData]):
             Row(
                 f"alarm.{alarm.id}",
                 alarm.time,
-                f"{alarm.label}, {alarm.repeat.lower()}" if alarm.label else alarm.repeat,
+                alarm.label,
+                alarm.repeat,
                 trailing=Switch(f"alarm.{alarm.id}.on", alarm.on, partial(self._flip, ctx, alarm.id), alarm.time),
                 on_tap=partial(self._edit, ctx, alarm.id),
                 on_long=partial(ctx.open, "actions", {"alarm": alarm.id}),
@@ -259,7 +260,7 @@ class ClockApp(App[ClockData]):
             Row(
                 f"city.{city}",
                 city,
-                f"{CITIES[city]:+d} hours" if CITIES[city] else "Same time as here",
+                self._ahead(CITIES[city]),
                 self._time_in(ctx, city),
                 Glyph("globe"),
                 on_long=partial(ctx.open, "city", {"city": city}),
@@ -309,6 +310,12 @@ class ClockApp(App[ClockData]):
     @staticmethod
     def _time_in(ctx: Clock, city: str) -> str:
         return f"{ctx.device.time + timedelta(hours=CITIES[city]):%H:%M}"
+
+    @staticmethod
+    def _ahead(hours: int) -> str:
+        if hours == 0:
+            return "Same time as here"
+        return f"{abs(hours)} hour{'s' * (abs(hours) > 1)} {'ahead' if hours > 0 else 'behind'}"
 
     @staticmethod
     def _wait_until(ctx: Clock, hour: str, minute: str) -> str:

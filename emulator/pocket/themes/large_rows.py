@@ -131,8 +131,8 @@ class LargeRows(Theme):
             end -= value + 12
         if below:
             name = "value" if below == row.value else "subtitle"
-            s.text_in((picture, y + C - 8, end, y + 2 * C - 8), below, SMALL, BOLD, self.p.muted)
-            s.node(f"{row.id}.{name}", "text", below, (picture, y + C, end, y + 2 * C), parent=row.id)
+            s.text_in((picture, y + C - 8, edge - EDGE, y + 2 * C - 8), below, SMALL, BOLD, self.p.muted)
+            s.node(f"{row.id}.{name}", "text", below, (picture, y + C, edge - EDGE, y + 2 * C), parent=row.id)
         self._words(s, row, (0, y, end, y + C), self.p.danger if row.danger else self.p.ink, pictured)
         return y + down * C
 
