@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sopbench import __version__
 from sopbench.adapters import get_adapter
 from sopbench.clients import make_policy
+from sopbench.clients.base import AskFailed
 from sopbench.errors import DataError, UsageError
 from sopbench.runs.config import RunConfig, config_of, facts_of, settings_of
 from sopbench.runs.engine import Play, play
@@ -174,10 +175,13 @@ class _Session:
                 seed=config.seed,
                 concurrency=config.concurrency,
             )
-            wall = await _play(plan, folder, self.listener)
+            wall, stopped = await _play(plan, folder, self.listener)
         finally:
             await policy.close()
-        folder.write_summary(summarise(folder.info(), folder.path, loaded, adapter, folder.episodes(), wall_s=wall))
+        summary = summarise(folder.info(), folder.path, loaded, adapter, folder.episodes(), wall_s=wall)
+        folder.write_summary(
+            summary | {"stopped": {"reason": stopped.kind, "detail": stopped.detail} if stopped else None}
+        )
         return Run(folder.path)
 
     def _folder(self, facts: dict[str, Any], settings: dict[str, Any], *, resume: bool) -> RunFolder:
@@ -207,18 +211,18 @@ class _Session:
         return folder
 
 
-async def _play(plan: Play, folder: RunFolder, listener: Listener) -> float:
-    """Seconds that playing took. The first error of the workers comes out as itself, not wrapped in a group."""
+async def _play(plan: Play, folder: RunFolder, listener: Listener) -> tuple[float, AskFailed | None]:
+    """Seconds that playing took, and what ended it early. The first error of the workers comes out as itself, not wrapped in a group."""
     loop = asyncio.get_running_loop()
     started = loop.time()
     try:
-        await play(plan, folder, listener)
+        stopped = await play(plan, folder, listener)
     except BaseExceptionGroup as group:
         first: BaseException = group
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
         raise first from group
-    return loop.time() - started
+    return loop.time() - started, stopped
 
 
 def rescore(path: Path | str, profile: str, *, source: DataSource | None = None, out: Path | None = None) -> Run:

@@ -149,7 +149,7 @@ def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report
     """Run `start` under a progress line, print what came of it, and leave with the exit status that it deserves."""
     from sopbench.api import Interrupted
     from sopbench.cli.show import print_summary
-    from sopbench.cli.terminal import Watch, print_json
+    from sopbench.cli.terminal import Watch, print_json, safe
 
     try:
         with Watch(quiet=quiet) as watch:
@@ -167,6 +167,8 @@ def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report
         print(f"\nrun     {run.path}")
         if page is not None:
             print(f"report  {page}")
+    if stop := summary.get("stopped"):
+        print(f"stopped early, since every request would meet this: {safe(stop['detail'], 1000)}", file=sys.stderr)
     if not summary["complete"]:
         print(f"some episodes are not scored; try them again with: sopbench resume {run.path}", file=sys.stderr)
     raise typer.Exit(EXIT_COMPLETE if summary["complete"] else EXIT_UNSCORED)

@@ -41,11 +41,15 @@ class Play:
     concurrency: int
 
 
-async def play(plan: Play, folder: RunFolder, listener: Listener) -> None:
-    """Play what the journal of `folder` does not hold yet. Cancellation leaves a run that can be resumed."""
-    recorded = folder.episodes()
+async def play(plan: Play, folder: RunFolder, listener: Listener) -> AskFailed | None:
+    """Play what the journal of `folder` does not hold yet. Cancellation leaves a run that can be resumed.
+
+    Returns the refusal that every further request would have met too, where one ended the run early (an unknown model, a wrong key), else None.
+    """
     with Journal(folder.journal_path) as journal:
-        await _Player(plan, folder, journal, recorded, listener).run()
+        player = _Player(plan, folder, journal, folder.episodes(), listener)
+        await player.run()
+    return player.stopped
 
 
 class _Player:
@@ -59,6 +63,7 @@ class _Player:
     ) -> None:
         self.plan, self.folder, self.journal, self.recorded = plan, folder, journal, recorded
         self.listener = listener
+        self.stopped: AskFailed | None = None
         self.progress = Progress(total=len(plan.loaded.ids) * plan.repeats)
 
     async def run(self) -> None:
@@ -68,6 +73,8 @@ class _Player:
 
         async def work() -> None:
             for episode, repeat in queue:
+                if self.stopped is not None:
+                    return
                 await self._play(episode, repeat)
 
         self._tell()
@@ -244,6 +251,8 @@ class _Player:
             reply = await self.plan.policy.ask(ask)
         except AskFailed as error:
             self._not_scored(episode, repeat, attempt, pending.step_index, pending, error, of=of)
+            if error.fatal:
+                self.stopped = error
             return None
         self.progress.steps += 1
         return _storable(reply)

@@ -120,6 +120,21 @@ def test_context_overflow_is_counted_apart_and_not_tried_again(tmp_path: Path, f
     assert run.summary["not_scored_reasons"] == {"context_overflow": 2}
 
 
+def test_a_refusal_that_every_request_would_meet_stops_the_run(tmp_path: Path, fault_server: Any) -> None:
+    recording = make_recording(tmp_path / "data", n=30, length=2)
+    server = fault_server(answer(says(SWIPE)), answer(says(SWIPE)), status(401, "bad key"))
+    run = sopbench.run(**recording.options, **served(server), out=tmp_path / "run")
+    assert server.count <= 6
+    assert run.summary["stopped"]["reason"] == "rejected"
+    assert "bad key" in run.summary["stopped"]["detail"]
+    assert run.summary["n"] == 30
+    assert run.summary["tsr"] is None
+    good = fault_server(answer(says(SWIPE)))
+    resumed = api.resume(run.path, base_urls=(good.base_url,))
+    assert resumed.summary["tsr"] == 100.0
+    assert resumed.summary["stopped"] is None
+
+
 def test_a_missing_screen_is_named_and_nothing_else_is_lost(recording: Recording, tmp_path: Path) -> None:
     (recording.images / "1_1.png").unlink()
     run = sopbench.run(**recording.options, model="builtin:oracle", out=tmp_path / "run")
