@@ -178,10 +178,9 @@ class _Session:
             wall, stopped = await _play(plan, folder, self.listener)
         finally:
             await policy.close()
-        summary = summarise(folder.info(), folder.path, loaded, adapter, folder.episodes(), wall_s=wall)
-        folder.write_summary(
-            summary | {"stopped": {"reason": stopped.kind, "detail": stopped.detail} if stopped else None}
-        )
+        logs = folder.episodes()
+        summary = summarise(folder.info(), folder.path, loaded, adapter, logs, wall_s=wall, stopped=stopped)
+        folder.write_summary(summary)
         return Run(folder.path)
 
     def _folder(self, facts: dict[str, Any], settings: dict[str, Any], *, resume: bool) -> RunFolder:

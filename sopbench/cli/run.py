@@ -167,8 +167,9 @@ def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report
         print(f"\nrun     {run.path}")
         if page is not None:
             print(f"report  {page}")
-    if stop := summary.get("stopped"):
-        print(f"stopped early, since every request would meet this: {safe(stop['detail'], 1000)}", file=sys.stderr)
+    if summary["stopped"]:
+        detail = safe(summary["stopped"]["detail"], 1000)
+        print(f"stopped early, since every request would meet this: {detail}", file=sys.stderr)
     if not summary["complete"]:
         print(f"some episodes are not scored; try them again with: sopbench resume {run.path}", file=sys.stderr)
     raise typer.Exit(EXIT_COMPLETE if summary["complete"] else EXIT_UNSCORED)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sopbench import stats
 from sopbench.adapters.base import Adapter
+from sopbench.clients.base import AskFailed
 from sopbench.runs.config import Prices
 from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunInfo
 from sopbench.runs.records import StepRecord
@@ -59,9 +60,16 @@ def _why(record: StepRecord | None) -> str:
 
 
 def summarise(
-    info: RunInfo, path: Path, loaded: Loaded, adapter: Adapter, logs: Logs, *, wall_s: float | None = None
+    info: RunInfo,
+    path: Path,
+    loaded: Loaded,
+    adapter: Adapter,
+    logs: Logs,
+    *,
+    wall_s: float | None = None,
+    stopped: AskFailed | None = None,
 ) -> dict[str, Any]:
-    """The content of `summary.json`. Percents have one decimal; a run with unscored episodes has bounds in place of means."""
+    """The content of `summary.json`; `stopped` is the refusal that ended the run early, if any. Percents have one decimal; a run with unscored episodes has bounds in place of means."""
     facts = info.facts
     outcomes = outcomes_of(loaded, facts["repeats"], logs)
     records = [record for log in logs.values() for record in log.ordered()]
@@ -79,6 +87,7 @@ def summarise(
         "fingerprint": info.fingerprint,
         "run": str(path),
         "complete": not unscored,
+        "stopped": {"reason": stopped.kind, "detail": stopped.detail} if stopped else None,
         "n": head.n,
         "repeats": facts["repeats"],
         "pg": _percent(head.pg),
