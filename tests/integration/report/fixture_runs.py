@@ -253,7 +253,7 @@ def _play(
                     type_match=bool(action) and action["action"] == gold["action"], match=reason is None, reason=reason
                 ),
                 finish_reason="stop",
-                model="UI-S1-7B",
+                model="made-up-model",
                 endpoint="http://127.0.0.1:8000/v1",
                 prompt_tokens=rng.randrange(2800, 5600),
                 completion_tokens=len(reply) // 4,
@@ -286,12 +286,12 @@ def run_info(run: FixtureRun, **changes: Any) -> RunInfo:
         "images": 2,
         "after_mismatch": "stop",
         "sampling": {"temperature": 0.0, "top_p": None, "top_k": 1, "max_tokens": 512, "seed": None, "extra_body": {}},
-        "model": "UI-S1-7B",
+        "model": "made-up-model",
         "policy": {"kind": "openai"},
     }
     facts |= changes
     return RunInfo(
-        id="20251129-120000-sop-ui-s1-7b",
+        id="20251129-120000-sop-made-up",
         created="2025-11-29T12:00:00Z",
         version="0.1.0",
         fingerprint=fingerprint(facts),
@@ -351,7 +351,7 @@ def online_run(path: Path, *, n: int = 12, seed: int = 0) -> FixtureRun:
                     thought=thought,
                     action=action,
                     parse_failure=failure,
-                    model="UI-S1-7B",
+                    model="made-up-model",
                     latency=0.8,
                     prompt_tokens=3000,
                     completion_tokens=60,
