@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -85,11 +85,16 @@ class Run:
                 outcomes.append(semi_online_outcome(episode, repeat, log, length))
         return pd.DataFrame([asdict(o) | {"success": o.success, "pg": o.progress / o.length} for o in outcomes])
 
-    def report(self, out: Path | None = None, source: DataSource | None = None) -> Path:
-        """Write the HTML report and say where it is."""
+    def report(
+        self,
+        out: Path | None = None,
+        source: DataSource | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Path:
+        """Write the HTML report and say where it is. `progress(done, total)` is told of each screen."""
         from sopbench.report import write_report
 
-        return write_report(self.path, out, trajectories=trajectories_of(self.info, source))
+        return write_report(self.path, out, trajectories=trajectories_of(self.info, source), progress=progress)
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -53,7 +54,14 @@ def register(app: typer.Typer) -> None:
                 "the recordings were not found: no goals and screens in this report (--data FILE --images DIR)",
                 file=sys.stderr,
             )
-        print(write_report(run, out, trajectories=trajectories, progress=_tell if sys.stderr.isatty() else None))
+        print(write_report(run, out, trajectories=trajectories, progress=count_screens()))
+
+
+def count_screens() -> Callable[[int, int], None] | None:
+    """What tells a person how far the report is; None where nobody is watching."""
+    import sys
+
+    return _tell if sys.stderr.isatty() else None
 
 
 def _tell(done: int, total: int) -> None:

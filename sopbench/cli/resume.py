@@ -26,7 +26,14 @@ def register(app: typer.Typer) -> None:
         data: Annotated[Path | None, typer.Option(help="Where the trajectory file is now.")] = None,
         images: Annotated[Path | None, typer.Option(help="Where its screens are now.")] = None,
         image_pattern: Annotated[str | None, typer.Option(help="How screens are named there.")] = None,
-        report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html at the end.")] = True,
+        report: Annotated[
+            bool | None,
+            typer.Option(
+                "--report/--no-report",
+                help="Write report.html at the end (default: unless --json).",
+                show_default=False,
+            ),
+        ] = None,
         as_json: Annotated[
             bool, typer.Option("--json", help="Print the summary as one JSON object on standard output.")
         ] = False,

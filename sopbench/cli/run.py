@@ -100,7 +100,14 @@ def register(app: typer.Typer) -> None:
             str | None,
             typer.Option(help="Prices of a million prompt and completion tokens, as P/C (for example 0.15/0.60)."),
         ] = None,
-        report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html at the end.")] = True,
+        report: Annotated[
+            bool | None,
+            typer.Option(
+                "--report/--no-report",
+                help="Write report.html at the end (default: unless --json).",
+                show_default=False,
+            ),
+        ] = None,
         as_json: Annotated[
             bool,
             typer.Option("--json", help="Print the summary as one JSON object, and nothing else, on standard output."),
@@ -145,9 +152,10 @@ def register(app: typer.Typer) -> None:
         play(lambda listener: api.run(config, listener=listener), as_json=as_json, quiet=quiet, report=report)
 
 
-def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report: bool) -> None:
+def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report: bool | None) -> None:
     """Run `start` under a progress line, print what came of it, and leave with the exit status that it deserves."""
     from sopbench.api import Interrupted
+    from sopbench.cli.report import count_screens
     from sopbench.cli.show import print_summary
     from sopbench.cli.terminal import Watch, print_json, safe
 
@@ -159,7 +167,8 @@ def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report
         print(f"interrupted: {where}", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     summary = run.summary
-    page = run.report() if report else None
+    wanted = report if report is not None else not as_json
+    page = run.report(progress=None if quiet else count_screens()) if wanted else None
     if as_json:
         print_json(summary)
     else:
