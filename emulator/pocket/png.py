@@ -1,8 +1,14 @@
-"""PNG bytes of a screen: one palette, fixed parameters, so that the same screen is always the same file."""
+"""PNG bytes of a screen: one palette, fixed parameters, so that the same screen is always the same file.
+
+Written here and not by Pillow, whose wheels bring compressors that change from release to release; Python's zlib changes rarely
+(and another one gives other bytes of the same pixels).
+"""
 
 from __future__ import annotations
 
-import io
+import hashlib
+import struct
+import zlib
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +18,7 @@ MAX_COLOURS = 256
 COMPRESS_LEVEL = 9
 
 Colours = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.uint8]
 
 
 def encode(image: Image.Image) -> bytes:
@@ -20,9 +27,28 @@ def encode(image: Image.Image) -> bytes:
     Up to 256 colours are kept exactly. Of more, the 256 most frequent ones stay exact and every other pixel takes the nearest of
     them, without dithering: what is lost is shades of anti-aliased edges. The palette is sorted, so it depends on nothing but the image.
     """
-    pixels = np.asarray(image.convert("RGB"), dtype=np.uint32)
-    codes = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
-    colours, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    palette, pixels = _indexed(image)
+    return _file(palette, pixels)
+
+
+def fingerprint(image: Image.Image) -> str:
+    """SHA-256 of what `encode` keeps: size, palette and pixels. The same on every machine that draws the same, whatever compresses it."""
+    palette, pixels = _indexed(image)
+    digest = hashlib.sha256(struct.pack(">II", image.width, image.height))
+    digest.update(palette.tobytes())
+    digest.update(pixels.tobytes())
+    return digest.hexdigest()
+
+
+def _indexed(image: Image.Image) -> tuple[Indices, Indices]:
+    """(palette, one RGB row a colour; pixels as rows of indices into it)."""
+    channels = np.asarray(image.convert("RGB"), dtype=np.uint32)
+    codes = (channels[..., 0] << 16 | channels[..., 1] << 8 | channels[..., 2]).ravel()
+    # screens are made of long runs of one colour: count and look up runs, not pixels
+    starts = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
+    lengths = np.diff(starts, append=len(codes))
+    colours, inverse = np.unique(codes[starts], return_inverse=True)
+    counts = np.bincount(inverse, weights=lengths)
     ranked = np.lexsort((colours, -counts))
     kept = np.sort(ranked[:MAX_COLOURS])
     palette = _channels(colours[kept])
@@ -31,11 +57,27 @@ def encode(image: Image.Image) -> bytes:
     for lost in ranked[MAX_COLOURS:]:
         distance = ((palette - _channels(colours[lost : lost + 1])) ** 2).sum(axis=1)
         places[lost] = int(distance.argmin())
-    indexed = Image.fromarray(places[inverse].reshape(codes.shape).astype(np.uint8))
-    indexed.putpalette(palette.astype(np.uint8).tobytes())
-    buffer = io.BytesIO()
-    indexed.save(buffer, format="PNG", optimize=False, compress_level=COMPRESS_LEVEL, bits=_bits(len(kept)))
-    return buffer.getvalue()
+    pixels = np.repeat(places[inverse].astype(np.uint8), lengths).reshape(image.height, image.width)
+    return palette.astype(np.uint8), pixels
+
+
+def _file(palette: Indices, pixels: Indices) -> bytes:
+    """PNG (W3C Recommendation, third edition): signature, IHDR, PLTE, IDAT, IEND; rows packed, without a filter."""
+    height, width = pixels.shape
+    bits = _bits(len(palette))
+    planes = pixels[..., None] >> np.arange(bits - 1, -1, -1, dtype=np.uint8) & 1
+    packed = np.packbits(planes.reshape(height, -1), axis=1) if bits < 8 else pixels
+    rows = np.concatenate((np.zeros((height, 1), dtype=np.uint8), packed), axis=1).tobytes()
+    header = struct.pack(">IIBBBBB", width, height, bits, 3, 0, 0, 0)
+    chunks = (
+        (b"IHDR", header),
+        (b"PLTE", palette.tobytes()),
+        (b"IDAT", zlib.compress(rows, COMPRESS_LEVEL)),
+        (b"IEND", b""),
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
 
 
 def _channels(codes: npt.NDArray[np.uint32]) -> Colours:
