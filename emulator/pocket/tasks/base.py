@@ -52,9 +52,13 @@ class Template(ABC):
 
     def check(self, before: PhoneState, state: PhoneState, p: Params) -> float:
         """How far the task is solved, 0..1; 1 means solved, with nothing else changed. By default: what `want` makes of `before`."""
-        wanted = copy.deepcopy(before)
-        self.want(wanted, p)
-        return float(wanted.stored() == state.stored())
+        return float(same_stored(self.wanted(before, p), state))
+
+    def wanted(self, before: PhoneState, p: Params) -> PhoneState:
+        """What `want` makes of the state at the start."""
+        state = copy.deepcopy(before)
+        self.want(state, p)
+        return state
 
     @abstractmethod
     def plan(self, x: Expert, p: Params) -> Plan:
@@ -65,7 +69,12 @@ class Template(ABC):
         return p
 
 
+def same_stored(wanted: PhoneState, state: PhoneState) -> bool:
+    """Whether device and apps are as wanted; `wanted` may hold `ANY` and `said(...)`."""
+    return wanted.device == state.device and wanted.apps == state.apps
+
+
 def answered(before: PhoneState, state: PhoneState, *accepted: str) -> bool:
     """Whether the last answer is one of `accepted` (case and white space aside) and nothing stored was changed."""
     said = {folded(text) for text in accepted}
-    return bool(state.answers) and folded(state.answers[-1]) in said and before.stored() == state.stored()
+    return bool(state.answers) and folded(state.answers[-1]) in said and same_stored(before, state)

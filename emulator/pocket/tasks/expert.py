@@ -117,7 +117,7 @@ class Expert:
         )  # fmt: skip
 
     def saw(self, id: str) -> bool:
-        """Whether a node with this id was on a screen of this episode, whole or nearly so."""
+        """Whether a node with this id was on a screen of this episode, whole or most of it."""
         return id in self.memory.nodes
 
     # ---- going
@@ -237,7 +237,7 @@ class Expert:
             here = (self.app, top.name, dict(top.args))
             if here not in self.memory.pages:
                 self.memory.pages.append(here)
-        self.memory.nodes.update(id for id, node in self.nodes.items() if self._shown(node))
+        self.memory.nodes.update(id for id, node in self.nodes.items() if not self._cut(node))
 
     def _touchable(self, node: UiNode) -> bool:
         return node.clickable or node.long_clickable
@@ -254,14 +254,18 @@ class Expert:
     def _point(self, x: int, y: int) -> Point:
         return Point.from_pixels(x, y, self.phone.size)
 
-    def _shown(self, node: UiNode) -> bool:
-        """Whether so much of the node shows that a person would touch it; only one at the edge of what scrolls can be cut."""
-        height = node.box.y2 - node.box.y1
-        top, bottom = self._frame.viewport
-        cut = self._frame.scroll_limit > 0 and (node.box.y1 <= top or node.box.y2 >= bottom)
+    def _cut(self, node: UiNode) -> bool:
+        """Whether the node may go on beyond the edge of what scrolls. Of one that is `ENOUGH` high, enough shows."""
+        if node.box.y2 - node.box.y1 >= ENOUGH:
+            return False
         if self.overlay is not None:
-            cut = self._frame.overlay_limit > 0
-        return not cut or height >= ENOUGH or height >= self._heights().get(node.id, 0) * 0.6
+            return self._frame.overlay_limit > 0
+        top, bottom = self._frame.viewport
+        return self._frame.scroll_limit > 0 and (node.box.y1 <= top or node.box.y2 >= bottom)
+
+    def _shown(self, node: UiNode) -> bool:
+        """Whether so much of the node shows that a person would touch it."""
+        return not self._cut(node) or node.box.y2 - node.box.y1 >= self._heights().get(node.id, 0) * 0.6
 
     def _heights(self) -> dict[str, float]:
         """The height of each node of this page where it is seen best."""

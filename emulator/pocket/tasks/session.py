@@ -12,7 +12,7 @@ from typing import cast
 
 from emulator.pocket.phone import Phone, fresh_state
 from emulator.pocket.state import PageState, PhoneState
-from emulator.pocket.tasks.base import Params, TaskError, Template
+from emulator.pocket.tasks.base import Params, TaskError, Template, same_stored
 from emulator.pocket.tasks.expert import Expert, Memory, Move, Style
 from emulator.pocket.themes import THEMES, Display
 from sopbench.actions import Action
@@ -74,7 +74,13 @@ class PocketSession:
 
     def score(self) -> float:
         """1 when the goal is reached and nothing else was changed, 0 when not (or, where a template says so, in between)."""
+        if type(self.template).check is Template.check:  # the same verdict, but the wanted state is made once
+            return float(same_stored(self._wanted, self.phone.state))
         return float(self.template.check(self.before, self.phone.state, self.params))
+
+    @cached_property
+    def _wanted(self) -> PhoneState:
+        return self.template.wanted(self.before, self.params)
 
     def move(self) -> Move | None:
         """What the expert does now; None once the episode is over. It ends a solved task, and gives up one that can't be solved any more."""
