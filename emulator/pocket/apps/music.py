@@ -98,7 +98,8 @@ class MusicApp(App[MusicData]):
             return Page("Search", [query])
         songs = [song for song in ctx.data.songs if wanted in song.title.casefold() or wanted in song.artist.casefold()]
         found = self._song_rows(ctx, songs, "")
-        return Page("Search", [query, *(found or [Empty("search", "Nothing found")])], footer=self._bar(ctx))
+        bar = self._bar(ctx) if ctx.state.nav.focus is None else []  # the keyboard leaves no room for it
+        return Page("Search", [query, *(found or [Empty("search", "Nothing found")])], footer=bar)
 
     def page_artist(self, ctx: Music) -> Page:
         artist = ctx.arg("artist")
