@@ -6,8 +6,8 @@ import copy
 
 import pytest
 
-from emulator.pocket.apps.catalogue import BLURBS, CATEGORIES
-from emulator.pocket.apps.shop_data import MAX_COUNT, Line, Product, ShopData
+from emulator.pocket.apps.catalogue import BLURBS, CATEGORIES, Product
+from emulator.pocket.apps.shop_data import MAX_COUNT, Line, ShopData
 from emulator.pocket.phone import Phone
 from emulator.pocket.themes import Display
 from sopbench.actions import Open, SystemButton, Type
