@@ -17,8 +17,9 @@ from fault_server import FaultServer, answer, closed_port, status
 
 from sopbench.adapters.base import Image, Message, Text
 from sopbench.clients.base import Ask, AskFailed, Reply, Sampling
-from sopbench.clients.body import request_json
+from sopbench.clients.body import RequestBody, request_json
 from sopbench.clients.pool import BackOff, EndpointPool
+from sopbench.clients.transport import Response, Transport
 from sopbench.errors import UsageError
 from sopbench.geometry import Size
 from sopbench.screen import Screen
@@ -350,6 +351,27 @@ async def test_a_reply_that_our_own_busy_loop_made_late_is_not_used_either(fault
     assert caught.value.kind == "deadline"
 
 
+async def test_an_answer_that_is_only_looked_at_after_the_deadline_is_not_used():
+    """The timer of an attempt cannot fire while our own loop is busy; the clock is looked at again."""
+
+    class Slow(Transport):
+        def __init__(self) -> None:
+            pass
+
+        async def post(self, url: str, body: RequestBody, proxy: str | None = None) -> Response:
+            time.sleep(0.2)  # keeps the loop from firing the timer
+            return Response(200, "application/json", None, json.dumps(faults.completion("late")).encode())
+
+        async def close(self) -> None:
+            pass
+
+    p = pool("http://127.0.0.1:1", attempt_timeout=30, deadline=0.1)
+    p._transport = Slow()
+    with pytest.raises(AskFailed) as caught:
+        await p.ask(ask())
+    assert caught.value.kind == "deadline"
+
+
 async def test_a_trickling_body_is_bounded_by_the_attempt(fault_server):
     server = fault_server(faults.trickle(20.0), answer("ok"))
     reply = await one(server, attempt_timeout=0.3)
@@ -400,6 +422,20 @@ async def test_a_held_endpoint_sends_its_request_to_another(fault_server):
     assert time.monotonic() - began < 10
     assert held.count == 1
     assert other.count == 6
+
+
+async def test_a_retry_prefers_another_endpoint_even_a_busier_one(fault_server):
+    busy, refusing = fault_server(answer(delay=0.4)), fault_server(status(429), answer())
+    async with pool(busy, refusing, concurrency=2) as p:
+        await asyncio.gather(p.ask(ask(step=0)), p.ask(ask(step=1)))
+    assert (busy.count, refusing.count) == (2, 1)
+
+
+async def test_a_retry_goes_before_first_tries(fault_server):
+    server = fault_server(status(503), answer(delay=0.2), answer())
+    async with pool(server, concurrency=1) as p:
+        await asyncio.gather(*(p.ask(ask((Message("user", (Text(name),)),))) for name in "abc"))
+    assert [r.body["messages"][0]["content"] for r in server.requests] == ["a", "b", "a", "c"]
 
 
 # -- how many at once ------------------------------------------------------------------------------------------------
