@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
@@ -99,17 +100,24 @@ class PocketSession:
         move = self.move()
         return move.action if move else None
 
-    def solve(self) -> list[Move]:
-        """Let the expert play to the end, from wherever the phone is. Raises `TaskError` if it fails."""
-        moves: list[Move] = []
+    def moves(self) -> Iterator[Move]:
+        """Let the expert play to its end, from wherever the phone is; each move is made when the next one is asked for.
+
+        Raises `TaskError` if it doesn't come to an end, or to the wrong one.
+        """
+        told: list[Move] = []
         while (move := self.move()) is not None:
-            moves.append(move)
+            told.append(move)
+            yield move
             self.phone.act(move.action)
-            if len(moves) > MAX_STEPS:
-                raise TaskError(f"{self.id}: not solved in {MAX_STEPS} steps; the last: {_told(moves[-3:])}")
+            if len(told) > MAX_STEPS:
+                raise TaskError(f"{self.id}: not solved in {MAX_STEPS} steps; the last: {_told(told[-3:])}")
         if self.score() != 1:
-            raise TaskError(f"{self.id}: the expert ended with score {self.score():g} after: {_told(moves[-4:])}")
-        return moves
+            raise TaskError(f"{self.id}: the expert ended with score {self.score():g} after: {_told(told[-4:])}")
+
+    def solve(self) -> list[Move]:
+        """All of `moves`."""
+        return list(self.moves())
 
     @cached_property
     def spec(self) -> TaskSpec:

@@ -39,18 +39,29 @@ class Join(InSettings):
 class JoinFromOff(Join):
     name = "settings.join_off"
     goals = (
-        "Turn on Wi-Fi{in_app} and join the network {network}",
-        "Wi-Fi is off: switch it on{in_app} and connect to {network}",
-        "Get this phone onto the Wi-Fi network {network}{in_app}; Wi-Fi must be turned on first",
+        "Turn location {to} and Wi-Fi on, and join the network {network}{in_app}",
+        "Wi-Fi is off. Switch location {to}{in_app}, then turn on Wi-Fi and connect to {network}",
+        "Change the connections{in_app}: location {to}, Wi-Fi on, network {network}",
     )
+
+    def parameters(self, rng: random.Random, state: PhoneState) -> Params:
+        return super().parameters(rng, state) | {"location": rng.random() < 0.5}
+
+    def words(self, p: Params) -> Params:
+        return p | {"to": _on(p["location"])}
 
     def prepare(self, state: PhoneState, p: Params, rng: random.Random) -> None:
         state.device.wifi = False
+        state.device.location = not p["location"]
 
     def want(self, state: PhoneState, p: Params) -> None:
-        state.device.wifi, state.device.network = True, p["network"]
+        device = state.device
+        device.location, device.wifi, device.network = p["location"], True, p["network"]
 
     def plan(self, x: Expert, p: Params) -> Plan:
+        if x.state.device.location != p["location"]:
+            yield from x.go("settings")
+            yield from x.tap("location")
         yield from x.go("settings", WIFI)
         if not x.state.device.wifi:
             yield from x.tap("wifi.switch")
@@ -60,26 +71,28 @@ class JoinFromOff(Join):
 class Pair(InSettings):
     name = "settings.pair"
     goals = (
-        "Turn on Bluetooth{in_app} and connect {device}",
-        "Connect the Bluetooth device {device}{in_app}; Bluetooth is still off",
-        "Switch Bluetooth on{in_app} and connect to {device}",
+        "Turn on Bluetooth{in_app} and connect {first} and {second}",
+        "Connect the Bluetooth devices {first} and {second}{in_app}; Bluetooth is still off",
+        "Switch Bluetooth on{in_app}, then connect to {first} and to {second}",
     )
 
     def parameters(self, rng: random.Random, state: PhoneState) -> Params:
-        return {"device": rng.choice(list(state.apps["settings"].devices))}
+        first, second = rng.sample(list(state.apps["settings"].devices), 2)
+        return {"first": first, "second": second}
 
     def prepare(self, state: PhoneState, p: Params, rng: random.Random) -> None:
         state.device.bluetooth = False
 
     def want(self, state: PhoneState, p: Params) -> None:
         state.device.bluetooth = True
-        state.apps["settings"].devices[p["device"]] = True
+        state.apps["settings"].devices.update({p["first"]: True, p["second"]: True})
 
     def plan(self, x: Expert, p: Params) -> Plan:
         yield from x.go("settings", BLUETOOTH)
+        devices = x.data("settings").devices
         if not x.state.device.bluetooth:
             yield from x.tap("bluetooth.switch")
-        yield from x.tap(f"device.{p['device']}")
+        yield from x.tap(f"device.{p['second'] if devices[p['first']] else p['first']}")
 
 
 class SwapDevice(InSettings):
