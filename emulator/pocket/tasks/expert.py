@@ -105,6 +105,12 @@ class Expert:
         found = self._frame.scene.fields.get(id)
         return found.value if found else None
 
+    @property
+    def fields(self) -> dict[str, str]:
+        """All that the page in front holds until it is saved: texts of fields, and choices by name."""
+        top = self._top()
+        return top.fields if top else {}
+
     def at(self, app: str, page: str, **args: str) -> bool:
         """Whether this page is in front, with at least these arguments."""
         top = self._top()

@@ -94,6 +94,10 @@ class PocketSession:
             return next(iter(self.template.plan(look, self.params)), None) or look.end("failure")
         except LookupError:  # what the plan speaks of is gone: deleted, renamed
             return look.end("failure")
+        except RuntimeError as error:  # so says an app's `get`, too; a generator turns StopIteration into RuntimeError
+            if not isinstance(error.__cause__, StopIteration):
+                raise
+            return look.end("failure")
 
     def expert(self) -> Action | None:
         """The action of `move`. Ask before every step: the expert remembers what it has seen."""
