@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal
 
@@ -261,7 +261,7 @@ class ClockApp(App[ClockData]):
                 f"city.{city}",
                 city,
                 self._ahead(CITIES[city]),
-                self._time_in(ctx, city),
+                self.time_in(ctx.device.time, city),
                 Glyph("globe"),
                 on_long=partial(ctx.open, "city", {"city": city}),
             )
@@ -275,7 +275,7 @@ class ClockApp(App[ClockData]):
     def page_cities(self, ctx: Clock) -> Page:
         """Touching a city adds or removes it."""
         rows = [
-            Choice(f"choose.{city}", city, city in ctx.data.cities, partial(self._choose, ctx, city), "box", self._time_in(ctx, city))
+            Choice(f"choose.{city}", city, city in ctx.data.cities, partial(self._choose, ctx, city), "box", self.time_in(ctx.device.time, city))
             for city in sorted(CITIES)
         ]  # fmt: skip
         return Page("Add city", [Group(rows)])
@@ -308,8 +308,9 @@ class ClockApp(App[ClockData]):
 
     # ---- times
     @staticmethod
-    def _time_in(ctx: Clock, city: str) -> str:
-        return f"{ctx.device.time + timedelta(hours=CITIES[city]):%H:%M}"
+    def time_in(now: datetime, city: str) -> str:
+        """HH:MM in a city when the phone's clock says `now`."""
+        return f"{now + timedelta(hours=CITIES[city]):%H:%M}"
 
     @staticmethod
     def _ahead(hours: int) -> str:
