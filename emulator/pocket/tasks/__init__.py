@@ -15,7 +15,19 @@ from emulator.pocket.tasks.matching import ANY, said
 from emulator.pocket.tasks.session import PocketSession, TaskSpec, start
 from emulator.pocket.tasks.splits import SPLITS, load_split
 
-MODULES = ("settings", "notes", "contacts", "messages", "calendar", "clock")
+MODULES = (
+    "settings",
+    "notes",
+    "contacts",
+    "messages",
+    "calendar",
+    "clock",
+    "files",
+    "shop",
+    "music",
+    "calculator",
+    "cross",
+)
 """Modules of this package that define templates in `TEMPLATES`, in the order of splits."""
 
 
