@@ -27,7 +27,7 @@ ACTIONS: Final[dict[Colour, dict[str, Any]]] = {
     "red": {"action": "click", "coordinate": [266, 301]},
     "green": {"action": "swipe", "coordinate": [266, 903], "coordinate2": [266, 301]},
     "blue": {"action": "system_button", "button": "Back"},
-    "plain": {"action": "click", "coordinate": [133, 602]},
+    "plain": {"action": "wait", "time": 2},
 }
 """What each colour asks for, in the released form, coordinates in pixels of the 532x1204 image."""
 
