@@ -138,7 +138,7 @@ class _Visit:
 
     async def screens(self) -> AsyncIterator[Check]:
         """A request as a run would send it, in its last turns."""
-        name = f"{self.images} screens of {self.size}"
+        name = f"{self.images} screen{'' if self.images == 1 else 's'} of {self.size}"
         try:
             reply = await self._ask(self.adapter.render(_GOAL, self._turns(), self.images))
         except AskFailed as failed:
@@ -151,7 +151,8 @@ class _Visit:
 
     def _screens_failed(self, name: str, failed: AskFailed) -> Check:
         if failed.kind == "too_many_images":
-            return Check(name, "problem", failed.detail, IMAGE_LIMIT_ADVICE.format(n=self.images))
+            advice = IMAGE_LIMIT_ADVICE.format(n=self.images)
+            return Check(name, "problem", failed.detail.removesuffix(f" ({advice})"), advice)
         if failed.kind == "context_overflow":
             fix = "serve the model with a longer context (vLLM: --max-model-len), or send fewer screens with --history-images"
             return Check(name, "problem", failed.detail, fix)

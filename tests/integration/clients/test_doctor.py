@@ -76,7 +76,7 @@ def test_the_two_screen_request_is_what_a_run_would_send(fault_server):
 def test_field_case_24_the_image_limit_names_the_flag_in_both_syntaxes(fault_server):
     code, report = doctor(fault_server(server_of(EXPECTED, limit=1)).base_url)
     assert code == 2
-    told = checks(report, "problem")["2 screens of 280x560"]
+    (told,) = [c["fix"] for c in report["checks"] if c["name"] == "2 screens of 280x560"]
     assert "--limit-mm-per-prompt image=2" in told
     assert """--limit-mm-per-prompt '{"image": 2}'""" in told
 
@@ -85,6 +85,12 @@ def test_field_case_21_a_server_that_resizes_by_other_limits_is_detected(fault_s
     code, report = doctor(fault_server(server_of(EXPECTED // 2)).base_url)
     assert code == 2
     assert "other limits" in checks(report, "problem")["image size"]
+
+
+def test_as_many_screens_as_asked_for(fault_server):
+    code, report = doctor(fault_server(server_of(EXPECTED, limit=1)).base_url, "--history-images", "1")
+    assert code == 0
+    assert "1 screen of 280x560" in checks(report, "ok")
 
 
 def test_a_server_that_tells_no_usage_leaves_the_image_size_open(fault_server):

@@ -19,6 +19,7 @@ def read(status: int, body: object, *, images: int = 2, retry_after: str | None 
 
 OVERFLOWS = {
     "vllm 0.32": (400, {"error": {"message": "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 input tokens"}}),
+    "vllm 0.32, far too long": (400, {"error": {"message": "This model's maximum context length is 4096 tokens. However, your prompt contains 100050 characters (more than 65536 characters, which is the upper bound for 4096 input tokens)."}}),
     "vllm 0.9": (400, {"object": "error", "message": "This model's maximum context length is 16384 tokens. However, you requested 19591 tokens (9591 in the messages, 10000 in the completion)."}),
     "vllm with images": (400, {"object": "error", "message": "The decoder prompt (length 8357) is longer than the maximum model length of 8192."}),
     "vllm 0.4, max_tokens left to it": (400, {"object": "error", "message": "max_tokens must be at least 1, got -186.", "type": "BadRequestError"}),
