@@ -29,7 +29,7 @@ from sopbench.clients.endpoints import Endpoint, choose, next_release
 from sopbench.clients.gate import Gate
 from sopbench.clients.keys import without_key
 from sopbench.clients.refusals import Refusal, read_refusal
-from sopbench.clients.transport import ResponseTooLarge, Transport
+from sopbench.clients.transport import ResponseTooLarge, Transport, connection_words
 from sopbench.clients.urls import normalise_base_urls, proxy_for
 from sopbench.errors import DataError, UsageError
 
@@ -221,11 +221,11 @@ class EndpointPool(Policy):
         except aiohttp.ClientConnectorCertificateError as error:
             return Refusal("connection", "connection", f"{endpoint.url}: {error}", retry=False, fatal=True)
         except aiohttp.ClientError as error:
-            return Refusal("connection", "connection", f"{endpoint.url}: {_words(error)}", retry=True)
+            return Refusal("connection", "connection", f"{endpoint.url}: {connection_words(error)}", retry=True)
         except TimeoutError:
             return self._too_slow(allowed)
         except OSError as error:
-            return Refusal("connection", "connection", f"{endpoint.url}: {_words(error)}", retry=True)
+            return Refusal("connection", "connection", f"{endpoint.url}: {connection_words(error)}", retry=True)
         if not 200 <= response.status < 300:
             return read_refusal(
                 response.status,
@@ -312,10 +312,6 @@ class EndpointPool(Policy):
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _words(error: Exception) -> str:
-    return str(error) or type(error).__name__
 
 
 def _require_files(concurrency: int) -> None:

@@ -11,7 +11,7 @@ import aiohttp
 
 from sopbench.clients.keys import without_key
 from sopbench.clients.refusals import error_words
-from sopbench.clients.transport import Response, ResponseTooLarge, Transport
+from sopbench.clients.transport import Response, ResponseTooLarge, Transport, connection_words
 from sopbench.clients.urls import normalise_base_url, proxy_for
 from sopbench.errors import SopbenchError
 
@@ -47,7 +47,7 @@ async def served_models(
         raise EndpointError(f"{url}/models is no list of models: the response has no end") from error
     except (aiohttp.ClientError, OSError) as error:
         raise EndpointError(
-            f"{url} cannot be reached: {str(error) or type(error).__name__}. Is the server up, and is this its address?"
+            f"{url} cannot be reached: {connection_words(error)}. Is the server up, and is this its address?"
         ) from error
     finally:
         await transport.close()

@@ -22,6 +22,14 @@ KEEP_ALIVE = 4.0
 """Seconds that an idle connection is kept: less than the 5 s after which uvicorn (vLLM, SGLang) closes it, so that no request races with the close."""
 
 
+def connection_words(error: Exception) -> str:
+    """What went wrong on the way, in few words."""
+    if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.strerror:
+        words = error.os_error.strerror
+        return f"no connection to {error.host} port {error.port} ({words})"
+    return str(error) or type(error).__name__
+
+
 class ResponseTooLarge(Exception):
     """The response went on past `MAX_RESPONSE`."""
 

@@ -267,7 +267,7 @@ class FaultServer:
     async def has_got(self, count: int) -> None:
         """Wait, in the test's event loop, until `count` requests have arrived."""
         async with asyncio.timeout(10):
-            while self.count < count:  # noqa: ASYNC110  # the server lives in another thread's loop
+            while self.count < count:  # the server lives in another thread's loop
                 await asyncio.sleep(0.005)
 
     def __enter__(self) -> FaultServer:
