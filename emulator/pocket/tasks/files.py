@@ -9,7 +9,7 @@ from typing import ClassVar
 from emulator.pocket.apps.files import ROOT, FilesData, Item, size_text
 from emulator.pocket.state import PhoneState
 from emulator.pocket.tasks.base import Params, Plan, Template, answered
-from emulator.pocket.tasks.dialogs import give_name, setting
+from emulator.pocket.tasks.dialogs import give_name
 from emulator.pocket.tasks.expert import Expert, Hold, Hop, hop
 from emulator.pocket.tasks.matching import ANY, said
 
@@ -74,7 +74,7 @@ def way(state: PhoneState, id: str) -> list[Hop]:
 def browse(x: Expert, *hops: Hop) -> Plan:
     """`go`, by way of the tab that shows folders."""
     yield from x.enter("files")
-    if x.at("files", "main") and setting(x, "tab", "browse") != "browse":
+    if x.at("files", "main") and x.fields.get("tab", "browse") != "browse":
         yield from x.tap("tab.browse")
     yield from x.go("files", *hops)
 
@@ -153,7 +153,7 @@ class Unstar(OfAFile):
 
     def plan(self, x: Expert, p: Params) -> Plan:
         yield from x.go("files")
-        if setting(x, "tab", "browse") != "starred":
+        if x.fields.get("tab", "browse") != "starred":
             yield from x.tap("tab.starred")
         yield from x.tap(f"{item(x.state, p['file']).id}.star")
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from emulator.pocket.apps.songs import MusicData, Playlist, Song
 from emulator.pocket.state import PhoneState
 from emulator.pocket.tasks.base import Params, Plan, Template
-from emulator.pocket.tasks.dialogs import give_name, setting
+from emulator.pocket.tasks.dialogs import give_name
 from emulator.pocket.tasks.expert import Expert, Hold, hop
 from emulator.pocket.tasks.matching import ANY, said
 
@@ -48,7 +48,7 @@ def lists(state: PhoneState) -> list[str]:
 def show_tab(x: Expert, tab: str) -> Plan:
     """Be on the first page with this tab."""
     yield from x.go("music")
-    if setting(x, "tab", "songs") != tab:
+    if x.fields.get("tab", "songs") != tab:
         yield from x.tap(f"tab.{tab}")
 
 

@@ -9,7 +9,6 @@ from emulator.pocket.apps.catalogue import CATEGORIES, SIZES, Product
 from emulator.pocket.apps.shop_data import PAYMENTS, SPEEDS, Line, Order, ShopData
 from emulator.pocket.state import PhoneState
 from emulator.pocket.tasks.base import Params, Plan, Template, answered, same_stored
-from emulator.pocket.tasks.dialogs import setting
 from emulator.pocket.tasks.expert import Expert, Hold, hop
 from emulator.pocket.tasks.matching import ANY
 
@@ -50,9 +49,9 @@ def put_into_cart(x: Expert, id: str, count: int, size: str = "") -> Plan:
     if there:
         yield from set_count(x, line.key, count)
         return
-    if size and setting(x, "option", "M") != size:
+    if size and x.fields.get("option", "M") != size:
         yield from x.tap(f"size.{size}")
-    shown = int(setting(x, "count", "1"))
+    shown = int(x.fields.get("count", "1"))
     if shown != count:
         yield from x.tap("count.plus" if shown < count else "count.minus")
     yield from x.tap("add")
@@ -172,9 +171,9 @@ class Extreme(InShop):
         id = self._chosen(x.state, p)
         if not in_cart(x.state, id) and not x.at("shop", "product", product=id):
             yield from x.go("shop")
-            if setting(x, "category", "all") != p["category"]:
+            if x.fields.get("category", "all") != p["category"]:
                 yield from x.tap("filter", f"category.{p['category']}")
-            if setting(x, "sort", "popular") != "price":
+            if x.fields.get("sort", "popular") != "price":
                 yield from x.tap("sort", "sort.price")
             yield from x.tap(f"item.{id}")
         yield from put_into_cart(x, id, p["count"])
@@ -291,7 +290,7 @@ def check_out(x: Expert, choices: Params) -> Plan:
     yield from x.go("shop", hop("cart", "cart"), hop("checkout", "checkout"))
     defaults = {"address": "home", "speed": "standard", "payment": "card"}
     for id, chosen in choices.items():
-        if setting(x, id, defaults[id]) != chosen:
+        if x.fields.get(id, defaults[id]) != chosen:
             yield from x.tap(f"{id}.{chosen}")
     yield from x.tap("place", "place.ok")
 
