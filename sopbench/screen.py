@@ -62,6 +62,28 @@ class Screen:
     def path(self) -> Path | None:
         return self._path
 
+    @property
+    def original(self) -> Screen:
+        """The screen as it was recorded: this one, unless it came from `resized`."""
+        return self
+
+    @property
+    def fingerprint(self) -> str:
+        """What the hash of a prompt says of this picture: the same for the same pixels sent. Needs no decoding."""
+        return self.sha256
+
+    @property
+    def must_be_made(self) -> bool:
+        """Whether the bytes have yet to be computed, so that asking for them takes a processor for a while."""
+        return False
+
+    def resized(self, longest: int) -> Screen:
+        """This screen, or where its longer side exceeds `longest` pixels, one scaled down to that when its bytes are first asked for."""
+        from sopbench.resized import ResizedScreen, fitted
+
+        size = fitted(self.size, longest)
+        return self if size == self.size else ResizedScreen(self, size)
+
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """A binary file object over the original bytes."""

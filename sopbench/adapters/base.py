@@ -7,8 +7,9 @@ rounding of the family's coordinates. History is told from the model's own repli
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, Literal, TypeAlias
 
 from sopbench.actions import Action
@@ -80,6 +81,8 @@ class Adapter(ABC):
 
     name: what `--adapter` takes. frame: in words, which pixels the reply's numbers are. expresses: the kinds of action that the family can say.
     history: how earlier steps are told. default_images: how many of the last screens a request carries. server_flags: what `vllm serve` needs.
+    default_sampling: what the family's publisher samples with, by the names of `Sampling`; empty where that is not known.
+    leaves_out: what the words for an action do not carry, of `swipe.path` (only its direction is said), `long_press.seconds` and `wait.seconds`.
     """
 
     name: ClassVar[str]
@@ -89,6 +92,10 @@ class Adapter(ABC):
     expresses: ClassVar[frozenset[str]]
     default_images: ClassVar[int] = 2
     server_flags: ClassVar[tuple[str, ...]] = ()
+    default_sampling: ClassVar[Mapping[str, float | int]] = MappingProxyType({})
+    leaves_out: ClassVar[frozenset[str]] = frozenset()
+    image_limit: ClassVar[int | None] = None
+    """Pixels that the longer side of a screen may have when it is sent; a larger screen is scaled down by the harness (`picture`). None: sent as it is."""
     image_token_side: ClassVar[int | None] = None
     """Side in pixels (of the image in `sent_size`) of the square that one image token covers, where coordinates are pixels of that size: `doctor` tells
     from the tokens of an image whether the server resizes as the adapter believes. None: it does not matter, or is not known."""
@@ -112,6 +119,14 @@ class Adapter(ABC):
         by itself); families that count in per-mille have no use for it.
         """
 
+    def picture(self, screen: Screen) -> Image:
+        """`screen` as a request of this family carries it. Costs nothing: scaling down happens when the bytes are asked for."""
+        return Image(screen if self.image_limit is None else screen.resized(self.image_limit))
+
+    def can_express(self, action: Action) -> bool:
+        """Whether `format` has words for `action`. Families that lack a button or a direction narrow it down further than `expresses`."""
+        return action.kind in self.expresses
+
     @abstractmethod
     def format(self, action: Action, size: Size, thought: str | None = None) -> str:
-        """Say `action` as the family's models do. Raises `CannotExpress` for a kind outside `expresses`."""
+        """Say `action` as the family's models do. Raises `CannotExpress` where `can_express` says no."""

@@ -12,9 +12,10 @@ import typer
 
 if TYPE_CHECKING:
     from sopbench.adapters.base import Adapter, Message
+    from sopbench.screen import Screen
     from sopbench.trajectory import Trajectory
 
-HELP = """Print the messages that a model would be sent at step K of an episode, as a JSON list. An image is an object of type "image" with the sha256 of its file and its original size.
+HELP = """Print the messages that a model would be sent at step K of an episode, as a JSON list. An image is an object of type "image" with the sha256 of its file and its original size, and with the size in which it is sent where the family takes smaller ones.
 
 A request tells what the model itself replied before. Give those replies with --replies; without it the expert's own actions, in the adapter's words and without a thought, stand in for them (and a line on standard error says so): no run ever does that.
 
@@ -79,12 +80,16 @@ def as_json(message: Message) -> dict[str, Any]:
     from sopbench.adapters.base import Text
 
     parts = [
-        {"type": "text", "text": part.text}
-        if isinstance(part, Text)
-        else {"type": "image", "sha256": part.screen.sha256, "size": part.screen.size.as_list()}
+        {"type": "text", "text": part.text} if isinstance(part, Text) else _image_as_json(part.screen)
         for part in message.parts
     ]
     return {"role": message.role, "content": parts}
+
+
+def _image_as_json(screen: Screen) -> dict[str, Any]:
+    original = screen.original
+    named = {"type": "image", "sha256": original.sha256, "size": original.size.as_list()}
+    return named if screen is original else {**named, "sent": screen.size.as_list()}
 
 
 def _episode(trajectories: Sequence[Trajectory], episode: str, data: Path, step: int) -> Trajectory:

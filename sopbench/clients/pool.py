@@ -32,6 +32,7 @@ from sopbench.clients.refusals import Refusal, read_refusal
 from sopbench.clients.transport import ResponseTooLarge, Transport, connection_words
 from sopbench.clients.urls import normalise_base_urls, proxy_for
 from sopbench.errors import DataError, UsageError
+from sopbench.screen import Screen
 
 MAX_RATE_LIMITED = 100
 
@@ -138,11 +139,14 @@ class EndpointPool(Policy):
         await self.close()
 
     async def ask(self, ask: Ask) -> Reply:
+        screens = [part.screen for message in ask.messages for part in message.parts if isinstance(part, Image)]
         try:
+            if any(screen.must_be_made for screen in screens):
+                await asyncio.to_thread(_make, screens)
             body = RequestBody(ask.messages, self.model, request_options(self.sampling, ask.seed))
         except DataError as error:
             raise AskFailed("screen", str(error)) from error
-        job = _Job(body, images=sum(isinstance(part, Image) for m in ask.messages for part in m.parts))
+        job = _Job(body, images=len(screens))
         while True:
             endpoint, epoch = await self._slot(job)
             try:
@@ -308,6 +312,12 @@ class EndpointPool(Policy):
         return max(
             refusal.retry_after * self._rng.uniform(1.0, 1.1), self._back_off.first * self._rng.uniform(0.5, 1.0)
         )
+
+
+def _make(screens: Sequence[Screen]) -> None:
+    """Compute the bytes of scaled screens, away from the loop that serves all requests."""
+    for screen in screens:
+        _ = screen.nbytes
 
 
 def _now() -> float:
