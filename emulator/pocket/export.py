@@ -54,11 +54,11 @@ class ScreenStore:
 
     def add(self, phone: Phone) -> Path:
         """The file of the phone's present screen."""
-        image = phone.screen()
-        name = f"{png.fingerprint(image)[:16]}.png"
+        screen = png.index(phone.screen())
+        name = f"{screen.fingerprint[:16]}.png"
         path = self.folder / name
         if name not in self.names:
-            path.write_bytes(png.encode(image))
+            path.write_bytes(screen.png())
             self.names.add(name)
         return path
 

@@ -23,6 +23,9 @@ Style = Literal["open", "icon"]
 ENOUGH = 90
 """Pixels of a cut node's height that must show before it is touched; less is scrolled into view first."""
 
+LOOK = 84
+"""Pixels between the offsets at which a page is looked at to find what is off the screen (a cell row of the large display)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Move:
@@ -282,7 +285,7 @@ class Expert:
         return best
 
     def _looks(self) -> list[tuple[int, dict[str, UiNode]]]:
-        """The page (or its overlay) at every offset to which it can be scrolled, a third of a row apart. The phone stays as it is."""
+        """The page (or its overlay) at every offset to which it can be scrolled, about a row apart. The phone stays as it is."""
         top = self._top()
         if top is None:
             return []
@@ -291,9 +294,8 @@ class Expert:
             holder: Any = top.overlay or top
             limit = self._frame.overlay_limit if top.overlay else self._frame.scroll_limit
             kept = holder.scroll
-            step = 28 if self.phone.display == "regular" else 84
             try:
-                for offset in [*range(0, limit, step), limit]:
+                for offset in [*range(0, limit, LOOK), limit]:
                     holder.scroll = offset
                     self._offsets.append((offset, {node.id: node for node in self.phone.ui()}))
             finally:

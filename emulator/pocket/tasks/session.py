@@ -125,13 +125,16 @@ class PocketSession:
 
     @cached_property
     def spec(self) -> TaskSpec:
-        """This task as a split lists it (it is solved once to know its length; this session is not touched)."""
-        other = start(self.template, self.seed, self.display)
-        digest = hashlib.sha256(other.before.to_json().encode()).hexdigest()
-        steps = len(other.solve())
-        return TaskSpec(
-            self.id, self.template.name, self.seed, self.display, self.goal, self.params, steps, digest
-        )  # fmt: skip
+        """This task as a split lists it. A session of its own is solved to know the length; this one is not touched."""
+        return spec_of(self.template, self.seed, self.display)
+
+
+def spec_of(template: Template, seed: int, display: Display) -> TaskSpec:
+    """The task that `template` makes of `seed`, as a split lists it."""
+    session = start(template, seed, display)
+    digest = hashlib.sha256(session.before.to_json().encode()).hexdigest()
+    steps = len(session.solve())
+    return TaskSpec(session.id, template.name, seed, display, session.goal, session.params, steps, digest)
 
 
 def start(template: str | Template, seed: int, display: Display | str = "regular") -> PocketSession:
@@ -146,7 +149,8 @@ def start(template: str | Template, seed: int, display: Display | str = "regular
     if display not in THEMES:
         raise TaskError(f"no display {display!r}; PocketPhone has {' and '.join(THEMES)}")
     shape = cast(Display, display)
-    params, state = draw(template, seed)
+    state = fresh_state(seed)
+    params = parameters_of(template, seed, state)
     template.prepare(state, params, _rng(template, seed, "prepare"))
     style = _begin(template, state, _rng(template, seed, "beginning"))
     phone = Phone(shape, state)
@@ -157,10 +161,9 @@ def start(template: str | Template, seed: int, display: Display | str = "regular
     return session
 
 
-def draw(template: Template, seed: int) -> tuple[Params, PhoneState]:
-    """The parameters of `seed`, and the fresh phone that they speak of."""
-    state = fresh_state(seed)
-    return template.parameters(_rng(template, seed, "parameters"), state), state
+def parameters_of(template: Template, seed: int, phone: PhoneState) -> Params:
+    """The parameters of `seed`; `phone` is that seed's fresh phone."""
+    return template.parameters(_rng(template, seed, "parameters"), phone)
 
 
 def _rng(template: Template, seed: int, purpose: str) -> random.Random:

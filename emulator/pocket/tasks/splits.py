@@ -9,11 +9,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
+from emulator.pocket.phone import fresh_state
+from emulator.pocket.state import PhoneState
 from emulator.pocket.tasks.base import Params, TaskError, Template
-from emulator.pocket.tasks.session import TaskSpec, draw, start
+from emulator.pocket.tasks.session import TaskSpec, parameters_of, spec_of
 from emulator.pocket.themes import Display
 
 SCAN = 600
@@ -31,9 +34,9 @@ class Split:
 
 SPLITS = {
     "train": Split(0, range(0, 60), 24),
-    "validation": Split(1_000_000, range(60, 75), 4),
-    "test": Split(2_000_000, range(75, 100), 2),
-    "heldout": Split(3_000_000, range(0, 100), 6),
+    "validation": Split(1_000_000, range(60, 75), 1),
+    "test": Split(2_000_000, range(75, 100), 1),
+    "heldout": Split(3_000_000, range(0, 100), 4),
 }
 
 
@@ -47,21 +50,27 @@ def load_split(name: str, per_template: int | None = None, display: Display = "r
     if name not in SPLITS:
         raise TaskError(f"no split {name!r}; there are {', '.join(SPLITS)}")
     wanted = SPLITS[name].per_template if per_template is None else per_template
+    phones = lru_cache(maxsize=None)(fresh_state)  # parameters() looks at a phone and leaves it as it is
     rows = [
-        [start(template, seed, display).spec for seed in itertools.islice(seeds(template, name, wanted), wanted)]
+        [spec_of(template, seed, display) for seed in itertools.islice(seeds(template, name, wanted, phones), wanted)]
         for template in templates()
         if template.heldout == (name == "heldout")
     ]
     return [spec for turn in itertools.zip_longest(*rows) for spec in turn if spec is not None]
 
 
-def seeds(template: Template, split: str, wanted: int) -> Iterator[int]:
-    """Seeds whose tasks belong to `split`: first those with parameters of their own, then those that repeat some."""
+def seeds(
+    template: Template, split: str, wanted: int, phones: Callable[[int], PhoneState] = fresh_state
+) -> Iterator[int]:
+    """Seeds whose tasks belong to `split`: first those with parameters of their own, then those that repeat some.
+
+    `wanted`: how many will be asked for. `phones`: where fresh phones come from.
+    """
     chosen = SPLITS[split]
     known: set[str] = set()
     repeats: list[int] = []
     for seed in range(chosen.first_seed, chosen.first_seed + SCAN * max(1, wanted) // 10 + SCAN):
-        params, _ = draw(template, seed)
+        params = parameters_of(template, seed, phones(seed))
         key = parameter_key(template, params)
         if share_of(key) not in chosen.share:
             continue

@@ -34,6 +34,8 @@ KINDS = {
 def label(node: UiNode, nodes: Mapping[str, UiNode], fields: Mapping[str, Field]) -> str:
     """What a person would call the node: a field by its label, a part of a row together with the row."""
     text = " ".join(node.text.split()) or node.id
+    if node.role in ("level", "day"):
+        text = f"{node.role} {text}"
     if field := fields.get(node.id):
         text = field.label or field.hint or node.id
     text = text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1].rstrip() + "…"

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from functools import lru_cache
 
 import pytest
 
+from emulator.pocket.phone import fresh_state
 from emulator.pocket.tasks import SPLITS, TaskError, load_split, templates
-from emulator.pocket.tasks.session import TaskSpec
-from emulator.pocket.tasks.splits import parameter_key, share_of
+from emulator.pocket.tasks.session import TaskSpec, parameters_of
+from emulator.pocket.tasks.splits import parameter_key, seeds, share_of
+
+EACH = 8
 
 
 @pytest.fixture(scope="module")
 def splits() -> dict[str, list[TaskSpec]]:
-    return {name: load_split(name, per_template=min(6, split.per_template)) for name, split in SPLITS.items()}
+    """The splits with one task of each template."""
+    return {name: load_split(name, per_template=1) for name in SPLITS}
 
 
-def _keys(specs: list[TaskSpec]) -> set[str]:
-    by_name = {template.name: template for template in templates()}
-    return {parameter_key(by_name[spec.template], spec.params) for spec in specs}
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, list[tuple[int, str]]]:
+    """(seed, template with parameters) of eight tasks of each template, by split."""
+    phones = lru_cache(maxsize=None)(fresh_state)
+    return {
+        name: [
+            (seed, parameter_key(template, parameters_of(template, seed, phones(seed))))
+            for template in templates()
+            if template.heldout == (name == "heldout")
+            for seed in itertools.islice(seeds(template, name, EACH, phones), EACH)
+        ]
+        for name in SPLITS
+    }
 
 
-def test_no_two_splits_share_parameters(splits: dict[str, list[TaskSpec]]) -> None:
-    keys = {name: _keys(specs) for name, specs in splits.items()}
+def test_no_two_splits_share_parameters(drawn: dict[str, list[tuple[int, str]]]) -> None:
+    keys = {name: {key for _, key in tasks} for name, tasks in drawn.items()}
     for name, mine in keys.items():
         others = set().union(*(other for key, other in keys.items() if key != name))
         assert mine
@@ -35,9 +51,16 @@ def test_shares_cover_every_parameter_once() -> None:
     assert sorted(shares) == list(range(100))
 
 
-def test_no_two_splits_share_a_phone(splits: dict[str, list[TaskSpec]]) -> None:
-    seeds = [seed for specs in splits.values() for seed in {spec.seed for spec in specs}]
-    assert len(seeds) == len(set(seeds))
+def test_no_two_splits_share_a_phone(drawn: dict[str, list[tuple[int, str]]]) -> None:
+    phones = [seed for tasks in drawn.values() for seed in {seed for seed, _ in tasks}]
+    assert len(phones) == len(set(phones))
+
+
+def test_a_split_asks_for_the_same_again_only_when_it_has_nothing_else() -> None:
+    for template in templates():
+        name = "heldout" if template.heldout else "train"
+        few = list(itertools.islice(seeds(template, name, 2), 2))
+        assert len({parameter_key(template, parameters_of(template, s, fresh_state(s))) for s in few}) == 2
 
 
 def test_held_out_templates_are_in_no_other_split(splits: dict[str, list[TaskSpec]]) -> None:
@@ -45,6 +68,7 @@ def test_held_out_templates_are_in_no_other_split(splits: dict[str, list[TaskSpe
     assert held
     assert {spec.template for spec in splits["heldout"]} == held
     for name in ("train", "validation", "test"):
+        assert splits[name]
         assert not held & {spec.template for spec in splits[name]}
 
 
@@ -71,9 +95,9 @@ def test_the_first_tasks_of_a_split_are_a_mixture(splits: dict[str, list[TaskSpe
     assert len({spec.template for spec in splits["test"][:count]}) == count
 
 
-def test_a_split_is_the_same_each_time() -> None:
-    first, second = (load_split("validation", per_template=1) for _ in range(2))
-    assert [spec.canonical() for spec in first] == [spec.canonical() for spec in second]
+def test_a_split_is_the_same_each_time(splits: dict[str, list[TaskSpec]]) -> None:
+    again = load_split("heldout", per_template=1)
+    assert [spec.canonical() for spec in again] == [spec.canonical() for spec in splits["heldout"]]
 
 
 def test_the_large_display_has_the_same_tasks_under_names_of_its_own() -> None:
