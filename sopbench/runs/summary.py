@@ -10,6 +10,7 @@ from typing import Any
 from sopbench import stats
 from sopbench.adapters.base import Adapter
 from sopbench.clients.base import AskFailed
+from sopbench.geometry import PER_MILLE
 from sopbench.runs.config import Prices
 from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunInfo
 from sopbench.runs.records import StepRecord
@@ -139,10 +140,11 @@ def ceiling(trajectories: Sequence[Trajectory], adapter: Adapter) -> dict[str, A
     missing: Counter[str] = Counter()
     prefixes = []
     for trajectory in trajectories:
-        kinds = [step.kind for step in trajectory.steps]
-        missing.update(kind for kind in kinds if kind not in adapter.expresses)
-        first = next((k for k, kind in enumerate(kinds) if kind not in adapter.expresses), len(kinds))
-        prefixes.append((first / len(kinds), first == len(kinds)))
+        actions = [step.action(PER_MILLE) for step in trajectory.steps]  # what can be said depends on no screen's size
+        unsaid = [k for k, action in enumerate(actions) if not adapter.can_express(action)]
+        missing.update(actions[k].kind for k in unsaid)
+        first = unsaid[0] if unsaid else len(actions)
+        prefixes.append((first / len(actions), not unsaid))
     n = max(1, len(prefixes))
     return {
         "pg": _percent(sum(p for p, _ in prefixes) / n),

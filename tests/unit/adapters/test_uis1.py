@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sopbench.actions import Click, Type, Wait
+from sopbench.actions import ACTION_KINDS, Click, Type, Wait
 from sopbench.adapters.base import Image, Message, ParsedReply, Text, Turn
 from sopbench.adapters.uis1 import UiS1
 from sopbench.geometry import Point, Size
@@ -34,6 +34,11 @@ def test_coordinates_are_pixels_of_the_resized_image(screen: Size, sent: Size) -
     assert ADAPTER.sent_size(screen) == sent
     far = json.dumps({"action": "click", "coordinate": [sent.width, sent.height]})
     assert ADAPTER.parse(f"<action>{far}</action>", screen) == ParsedReply(Click(Point(1.0, 1.0)))
+
+
+def test_the_family_can_say_every_action() -> None:
+    assert ADAPTER.expresses == set(ACTION_KINDS)
+    assert ADAPTER.leaves_out == set()
 
 
 def test_a_reply_has_the_released_shape() -> None:
