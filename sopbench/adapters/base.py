@@ -52,11 +52,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """`notes` name what had to be repaired or left aside (`single_quotes`, `extra_calls:2`)."""
+    """`notes` name what had to be repaired or left aside (`single_quotes`, `extra_calls:2`).
+
+    `answer` is what a family that ends its task with a text (`finished(content='42')`) tells the user by it, beside `action`.
+    """
 
     action: Action
     thought: str | None = None
     notes: tuple[str, ...] = ()
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
