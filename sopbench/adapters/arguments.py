@@ -1,6 +1,7 @@
 """From the JSON of a call to an action: unwrap it, repair its arguments under a note, refuse what would have to be guessed.
 
-Everything here serves families that use the released action names; coordinates are pixels of the image as it was sent.
+`to_action` serves families that use the released action names; coordinates are pixels of the image as it was sent. The `read_*` functions
+read one argument each, for every family that answers in JSON, and raise `ActionError` (`bad_argument`, `placeholder`).
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ def to_action(value: Any, sent: Size) -> tuple[Action, tuple[str, ...]]:
     released: dict[str, Any] = {"action": kind}
     for name in _POINTED.get(kind, ()):
         if call.get(name) is not None:
-            released[name] = _point(call[name], name, kind, note)
+            released[name] = read_point(call[name], name, kind, note)
     if kind in _TEXTED and call.get("text") is not None:
-        released["text"] = _text(call["text"], note)
+        released["text"] = read_text(call["text"], note)
     if kind in _CHOSEN and call.get(_CHOSEN[kind]) is not None:
-        released[_CHOSEN[kind]] = _word(call[_CHOSEN[kind]], _CHOSEN[kind])
+        released[_CHOSEN[kind]] = read_word(call[_CHOSEN[kind]], _CHOSEN[kind])
     if kind in _TIMED and call.get("time") is not None:
-        released["time"] = _number(call["time"], "time", note)
+        released["time"] = read_number(call["time"], "time", note)
     return from_released(released, sent), tuple(notes)
 
 
@@ -131,8 +132,8 @@ def _kind(call: Mapping[str, Any], note: Note) -> str:
     return plain
 
 
-def _point(value: Any, name: str, kind: str, note: Note) -> list[float]:
-    """[x, y] out of what models write for it."""
+def read_point(value: Any, name: str, kind: str, note: Note) -> list[float]:
+    """[x, y] out of what models write for it. A box means its centre, unless `kind` is swipe, where it might be the path."""
     if isinstance(value, str | Bare):
         value = _numbers_in(value.word if isinstance(value, Bare) else value, name)
         note("coordinate_as_text")
@@ -144,7 +145,7 @@ def _point(value: Any, name: str, kind: str, note: Note) -> list[float]:
         note("nested_coordinate")
     if not isinstance(value, list):
         raise ActionError("bad_argument", f"{name} is not [x, y]: {_short(value)}")
-    numbers = [_number(item, name, note) for item in value[:5]]
+    numbers = [read_number(item, name, note) for item in value[:5]]
     if len(numbers) == 4 and kind != "swipe":
         note("box_centre")
         return [(numbers[0] + numbers[2]) / 2, (numbers[1] + numbers[3]) / 2]
@@ -170,7 +171,7 @@ def _numbers_in(text: str, name: str) -> list[Numeral]:
     return [Numeral(word) for word in words]
 
 
-def _number(value: Any, name: str, note: Note) -> float:
+def read_number(value: Any, name: str, note: Note) -> float:
     """A finite number or one written as a text. What is no number at all is a placeholder or a bad argument."""
     if isinstance(value, Numeral):
         return float(value)
@@ -185,7 +186,8 @@ def _number(value: Any, name: str, note: Note) -> float:
     raise ActionError("bad_argument", f"{name} holds no number: {_short(word)}")
 
 
-def _text(value: Any, note: Note) -> str:
+def read_text(value: Any, note: Note) -> str:
+    """A text; a number becomes the text as which it was written."""
     if isinstance(value, Numeral):
         note("text_from_number")
         return value.raw
@@ -198,7 +200,8 @@ def _text(value: Any, note: Note) -> str:
     return without_lone_surrogates(value)
 
 
-def _word(value: Any, name: str) -> str:
+def read_word(value: Any, name: str) -> str:
+    """One of a few words, with or without quotes."""
     word = value.word if isinstance(value, Bare) else value
     if not isinstance(word, str):
         raise ActionError("bad_argument", f"{name} is not a text: {_short(word)}")
