@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from sopbench.actions import ACTION_KINDS, Action, from_released
@@ -36,8 +37,10 @@ _BRACKETS = {"[": "]", "(": ")", "{": "}"}
 Note = Callable[[str], None]
 
 
-def to_action(value: Any, sent: Size) -> tuple[Action, tuple[str, ...]]:
-    """The action that a call's JSON says, and the notes of what was repaired.
+def to_action(
+    value: Any, sent: Size, aliases: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Action, tuple[str, ...]]:
+    """The action that a call's JSON says, and the notes of what was repaired. `aliases`: further names of actions, and the released ones that they mean.
 
     Raises `ActionError`: `no_action`, `unknown_action`, `missing_argument`, `bad_argument`, `placeholder`, `bad_json` or `truncated`.
     """
@@ -47,11 +50,11 @@ def to_action(value: Any, sent: Size) -> tuple[Action, tuple[str, ...]]:
         notes[name] = None
 
     call = _unwrap(value, note)
-    kind = _kind(call, note)
+    kind = _kind(call, note, aliases)
     released: dict[str, Any] = {"action": kind}
     for name in _POINTED.get(kind, ()):
         if call.get(name) is not None:
-            released[name] = read_point(call[name], name, kind, note)
+            released[name] = read_coordinate(call[name], name, kind, note)
     if kind in _TEXTED and call.get("text") is not None:
         released["text"] = read_text(call["text"], note)
     if kind in _CHOSEN and call.get(_CHOSEN[kind]) is not None:
@@ -113,7 +116,7 @@ def _decoded(value: Any, note: Note) -> Any:
     raise ActionError("bad_json", f"JSON encoded as a text more than {MAX_ENCODINGS} times")
 
 
-def _kind(call: Mapping[str, Any], note: Note) -> str:
+def _kind(call: Mapping[str, Any], note: Note, aliases: Mapping[str, str]) -> str:
     name = call.get("action")
     if name is None:
         raise ActionError("no_action", f"no `action` in {_short(dict(call))}")
@@ -126,13 +129,16 @@ def _kind(call: Mapping[str, Any], note: Note) -> str:
     if name in ACTION_KINDS:
         return name
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    if plain in aliases:
+        note(f"action_alias:{plain}")
+        return aliases[plain]
     if plain not in ACTION_KINDS:
         raise ActionError("unknown_action", f"{name[:60]!r} is not one of {', '.join(ACTION_KINDS)}")
     note("action_name_case")
     return plain
 
 
-def read_point(value: Any, name: str, kind: str, note: Note) -> list[float]:
+def read_coordinate(value: Any, name: str, kind: str, note: Note) -> list[float]:
     """[x, y] out of what models write for it. A box means its centre, unless `kind` is swipe, where it might be the path."""
     if isinstance(value, str | Bare):
         value = _numbers_in(value.word if isinstance(value, Bare) else value, name)
