@@ -9,7 +9,7 @@ from sopbench.errors import UsageError
 if TYPE_CHECKING:
     from sopbench.adapters.base import Adapter
 
-ADAPTERS: tuple[str, ...] = ("qwen25vl", "uis1")
+ADAPTERS: tuple[str, ...] = ("os_atlas", "qwen25vl", "qwen3vl", "ui_tars", "ui_tars15", "uis1")
 
 
 def get_adapter(name: str) -> Adapter:
@@ -23,4 +23,20 @@ def get_adapter(name: str) -> Adapter:
             from sopbench.adapters.qwen25vl import Qwen25VL
 
             return Qwen25VL()
+        case "os_atlas":
+            from sopbench.adapters.os_atlas import OsAtlas
+
+            return OsAtlas()
+        case "qwen3vl":
+            from sopbench.adapters.qwen3vl import Qwen3VL
+
+            return Qwen3VL()
+        case "ui_tars":
+            from sopbench.adapters.ui_tars import UiTars
+
+            return UiTars()
+        case "ui_tars15":
+            from sopbench.adapters.ui_tars15 import UiTars15
+
+            return UiTars15()
     raise UsageError(f"there is no adapter {name[:60]!r}; known: {', '.join(ADAPTERS)}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from sopbench.actions import Action, to_released
@@ -17,17 +18,22 @@ _TAG_START = re.compile(r"<(?=\s{0,3}/?\s{0,3}(?:think|thinking|action|tool_call
 
 
 def parse_call(
-    text: str, sent: Size, own_tag: str, ordinary: frozenset[str] = frozenset()
+    text: str,
+    sent: Size,
+    own_tag: str,
+    ordinary: frozenset[str] = frozenset(),
+    aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> ParsedReply | ParseFailure:
     """Read a reply whose coordinates are pixels of an image of size `sent`. Never raises.
 
-    `own_tag` wraps the family's calls; notes in `ordinary` name what is the family's normal form and are left out.
+    `own_tag` wraps the family's calls; notes in `ordinary` name what is the family's normal form and are left out. `aliases` are names beyond the released
+    ones that the family's own harness understands.
     """
     if len(text) > MAX_REPLY:
         return ParseFailure("reply_too_long", f"{len(text)} characters, more than {MAX_REPLY}")
     try:
         found = find_call(text, own_tag)
-        action, repairs = to_action(found.value, sent)
+        action, repairs = to_action(found.value, sent, aliases)
     except ActionError as error:
         return ParseFailure(error.reason, error.detail)
     notes = dict.fromkeys(note for note in (*found.notes, *repairs) if note not in ordinary)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from sopbench.actions import Direction, Swipe
 from sopbench.geometry import Point
@@ -24,7 +24,7 @@ def opposite(direction: Direction) -> Direction:
 def read_direction(word: str) -> Direction | None:
     """The direction that a word names, in any case; None where it names none."""
     plain = word.strip().lower()
-    return cast(Direction, plain) if plain in _STEP else None
+    return plain if plain in _STEP else None
 
 
 def finger_path(direction: Direction, around: Point = MIDDLE) -> Swipe:

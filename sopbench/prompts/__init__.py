@@ -13,6 +13,14 @@ def builtin(family: str) -> PromptTexts:
             from sopbench.prompts.builtin_uis1 import TEXTS
         case "qwen25vl":
             from sopbench.prompts.builtin_qwen25vl import TEXTS
+        case "os_atlas":
+            from sopbench.prompts.builtin_os_atlas import TEXTS
+        case "qwen3vl":
+            from sopbench.prompts.builtin_qwen3vl import TEXTS
+        case "ui_tars":
+            from sopbench.prompts.builtin_ui_tars import V1_TEXTS as TEXTS
+        case "ui_tars15":
+            from sopbench.prompts.builtin_ui_tars import V15_TEXTS as TEXTS
         case _:
             raise UsageError(f"there are no built-in prompt texts for {family[:60]!r}")
     return TEXTS

@@ -132,8 +132,8 @@ def test_default_sampling_uses_the_names_of_sampling(adapter: Adapter) -> None:
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_a_screen_is_sent_in_the_size_that_the_family_takes(adapter: Adapter, size: Size) -> None:
     limit = adapter.image_limit
-    (message,) = [m for m in adapter.render("goal", [Turn(blank(size.width, size.height))], 1) if m.role == "user"]
-    (sent,) = [part.screen for part in message.parts if isinstance(part, Image)]
+    messages = adapter.render("goal", [Turn(blank(size.width, size.height))], 1)
+    (sent,) = [part.screen for m in messages for part in m.parts if isinstance(part, Image)]
     assert sent.original is blank(size.width, size.height)
     if limit is None or max(size.width, size.height) <= limit:
         assert sent is sent.original
