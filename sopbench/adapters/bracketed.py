@@ -32,7 +32,7 @@ WORDS: Final = ("CLICK", "LONG_PRESS", "TYPE", "SCROLL", "OPEN_APP", "WAIT", *BU
 MAX_POINT: Final = 160
 
 _HEADER = re.compile(r"^[ \t*#>\-]{0,8}actions?[ \t*]{0,4}[:：][ \t*]{0,4}", re.IGNORECASE | re.MULTILINE)
-_LABEL = re.compile(r"\s*[*#]{0,4}\s?thoughts?[ \t*]{0,4}[:：][ \t*]{0,4}", re.IGNORECASE)
+_LABEL = re.compile(r"\s*[*#]{0,4}\s?thoughts?[ \t*]{0,4}[:：]\*{0,4}[ \t]{0,4}", re.IGNORECASE)
 _NAME = re.compile(r"[\s*`\-]{0,16}(?:[0-9]{1,2}[.)]\s{0,4})?([A-Za-z][A-Za-z0-9_]{0,40})")
 _BARE = re.compile(rf"\s*({'|'.join(WORDS)})\b")
 _NEXT = re.compile(
@@ -40,6 +40,7 @@ _NEXT = re.compile(
     rf"(?:WAIT|{'|'.join((*BUTTONS, *STATUSES))})[ \t]*(?=\n|\Z))"
 )
 _POINT_TAGS = re.compile(r"\s{0,8}((?:<[^<>\n]{1,20}>\s{0,4}){0,2})")
+_CUT_TAG = re.compile(r"(?:<[^<>\n]{0,20})?\Z")
 _NEXT_PAIR = re.compile(r"\s{0,4},\s{0,4}(?=[\[(])")
 _TAGGED_PAIR = re.compile(r"[^<>\[\]()\n]{1,80}(?=</)")
 _DIRECTION = re.compile(r"[ \t]{0,8}(?:\[([^\[\]\n]{0,60})\]|([A-Za-z]{1,20})\b(?![\w/]))")
@@ -123,7 +124,7 @@ class Bracketed:
         start = pos = tags.end()
         if tags[1] and (pair := _TAGGED_PAIR.match(self.rest, pos)):
             return read_point(pair.group(), "point", self._note)
-        if pos >= len(self.rest):
+        if _CUT_TAG.match(self.rest, pos):
             raise ActionError("truncated", f"the reply ends behind {self.word}")
         while self.rest.startswith(("[", "("), pos):
             pos = self._closed(pos)

@@ -26,9 +26,11 @@ MAX_HEADERS: Final = 64
 
 _HEADER = re.compile(r"^[ \t*#>\-]{0,8}action[ \t*]{0,4}[:：]", re.IGNORECASE | re.MULTILINE)
 _INLINE = re.compile(r"\baction[ \t*]{0,4}[:：]", re.IGNORECASE)
-_LABEL = re.compile(r"\s*[*#]{0,4}\s?thought[ \t*]{0,4}[:：][ \t*]{0,4}", re.IGNORECASE)
+_LABEL = re.compile(r"\s*[*#]{0,4}\s?thought[ \t*]{0,4}[:：]\*{0,4}[ \t]{0,4}", re.IGNORECASE)
 _CALL = re.compile(r"[\s*]{0,16}(?:`{1,3}(?:[a-z]{1,10}\s)?\s{0,4})?([A-Za-z_][A-Za-z0-9_]{0,40})\s{0,4}\(")
-_ANOTHER = re.compile(r"^[ \t]{0,8}(?:action[ \t]{0,4}[:：][ \t]{0,4})?[a-z]{2,12}(?:_[a-z]{2,12})?\(", re.MULTILINE)
+_ANOTHER = re.compile(
+    r"^[ \t]{0,8}(?:(?i:action)[ \t]{0,4}[:：][ \t]{0,4})?[a-z]{2,12}(?:_[a-z]{2,12})?\(", re.MULTILINE
+)
 _KEY = re.compile(r"([A-Za-z_]\w{0,30})\s{0,4}=\s{0,4}")
 _SPACE = re.compile(r"\s*")
 _BARE = re.compile(

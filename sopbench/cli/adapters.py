@@ -57,6 +57,8 @@ def facts(adapter: Adapter) -> dict[str, Any]:
         "default_images": adapter.default_images,
         "prompt": {"kind": source.kind, "sha256": source.sha256, "note": source.note},
         "server_flags": list(adapter.server_flags),
+        "default_sampling": dict(adapter.default_sampling),
+        "leaves_out": sorted(adapter.leaves_out),
     }
 
 
@@ -87,9 +89,12 @@ def _print_one(found: dict[str, Any]) -> None:
         "coordinates": found["frame"],
         "history": found["history"],
         "images": f"the last {found['default_images']} by default",
-        "can say": ", ".join(found["expresses"]),
+        "can say": ", ".join(found["expresses"])
+        + (f" (without {', '.join(found['leaves_out'])})" if found["leaves_out"] else ""),
         "prompt": f"{prompt['kind']} {prompt['sha256'][:12]} ({prompt['note']})",
         "vllm serve": "  ".join(found["server_flags"]) or "no flag needed",
+        "sampling": ", ".join(f"{name} {value}" for name, value in found["default_sampling"].items())
+        + (" (advice: nothing is set by itself)" if found["default_sampling"] else "left to the server"),
     }
     if "ceiling" in found:
         lines["ceiling"] = _ceiling_line(found["ceiling"])

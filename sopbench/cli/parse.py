@@ -61,7 +61,8 @@ def answer(adapter: Adapter, reply: str, size: Size, sent: Size | None, *, verbo
         return {"parse_failure": parsed.reason, "detail": parsed.detail}
     released = {name: _rounded(value) for name, value in to_released(parsed.action, size).items()}
     if verbose:
-        return {"action": released, "thought": parsed.thought, "notes": list(parsed.notes)}
+        told = {} if parsed.answer is None else {"answer": parsed.answer}
+        return {"action": released, "thought": parsed.thought, "notes": list(parsed.notes)} | told
     return released
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sopbench.actions import Action, Terminate
+from sopbench.actions import Action, Answer, Terminate
 from sopbench.adapters.base import Adapter, ParsedReply, ParseFailure, Turn
 from sopbench.geometry import Size
 from sopbench.protocols.semi_online import Pending, ProtocolError
@@ -27,6 +27,13 @@ class OnlineResult:
     @property
     def action(self) -> Action | None:
         return self.parsed.action if isinstance(self.parsed, ParsedReply) else None
+
+    @property
+    def answer(self) -> str | None:
+        """What this step tells the user: the text of an `answer`, or the one with which a family ends its task."""
+        if isinstance(self.action, Answer):
+            return self.action.text
+        return self.parsed.answer if isinstance(self.parsed, ParsedReply) else None
 
 
 class OnlineEpisode:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, ParamSpec, TypeVar
 
-from sopbench.actions import Action, to_released
+from sopbench.actions import Action, Answer, to_released
 from sopbench.adapters.base import Adapter, ParsedReply, ParseFailure
 from sopbench.clients.base import Ask, AskFailed, Policy, Reply
 from sopbench.clients.prompt_hash import image_hashes, prompt_sha256
@@ -204,6 +204,8 @@ class _Player:
             result = episode.advance(reply.text)
             self._record(self._base(task.id, repeat, attempt, pending, reply), result.parsed, outcome="acted")
             if episode.over:
+                if result.answer is not None and episode.said_done:
+                    await _call(environment.act, Answer(result.answer))  # told in the same breath as the end
                 break
             if result.action is not None:
                 screen = await _call(environment.act, result.action)
@@ -219,7 +221,7 @@ class _Player:
             score=episode.score,
             steps=len(episode.results),
             said=getattr(said[-1], "status", None) if said else None,
-            answers=tuple(r.action.text for r in episode.results if r.action is not None and r.action.kind == "answer"),  # type: ignore[union-attr]  # kind "answer" is Answer
+            answers=tuple(r.answer for r in episode.results if r.answer is not None),
         )
 
     def _keep(self, sha256: str, data: bytes) -> None:

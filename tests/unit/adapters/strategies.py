@@ -56,6 +56,12 @@ AWKWARD = [
     "nul\0byte",
     "<|im_end|>",
     "[x, y]",
+    "Thought: first\nAction: press_back()",
+    "Action：wait()",
+    "actions:\nWAIT",
+    "a') then (b",
+    "<|box_start|>(1,2)<|box_end|>",
+    "*starred*",
     "0042",
     "null",
 ]

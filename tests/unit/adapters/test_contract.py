@@ -148,7 +148,7 @@ def test_no_text_and_no_thought_gets_in_the_way_of_the_action(adapter: Adapter, 
     parsed = adapter.parse(adapter.format(Type(typed), PHONE, thought), PHONE)
     assert isinstance(parsed, ParsedReply)
     assert parsed.action == Type(typed)
-    if not any(tag in thought for tag in ("think>", "action>", "tool_call>")):
+    if not any(mark in thought for mark in ("think>", "action>", "tool_call>", "Action", "actions:")):
         assert parsed.thought == thought.strip()
 
 

@@ -196,6 +196,21 @@ def test_adapters_lists_facts_for_people_and_machines() -> None:
     assert tuple(facts) == ADAPTERS
     assert facts["uis1"]["default_images"] == 2
     assert json.loads(sopbench("adapters", "uis1", "--json").stdout) == facts["uis1"]
+    assert facts["ui_tars15"]["leaves_out"] == ["long_press.seconds", "wait.seconds"]
+    assert facts["ui_tars15"]["default_sampling"] == {"temperature": 0.0, "max_tokens": 400}
+    one = " ".join(sopbench("adapters", "ui_tars15").stdout.split())
+    assert "max_tokens 400 (advice" in one
+    assert "(without long_press.seconds, wait.seconds)" in one
+
+
+def test_parse_shows_what_the_user_is_told_at_the_end() -> None:
+    (line,) = parsed("Action: finished(content='42')", options=("--verbose",), adapter="ui_tars")
+    assert line == {
+        "action": {"action": "terminate", "status": "success"},
+        "thought": None,
+        "notes": [],
+        "answer": "42",
+    }
 
 
 def test_adapters_works_out_the_ceiling_on_a_file(recording: tuple[Path, Path]) -> None:
