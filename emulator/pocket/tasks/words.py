@@ -73,7 +73,7 @@ def typing(text: str) -> tuple[str, str]:
 
 
 def opening(title: str) -> tuple[str, str]:
-    return f"Open {title}", f"The task starts in {title}; I open that app."
+    return f"Open {title}", f"I need {title} now, so I open that app."
 
 
 def button(name: str) -> tuple[str, str]:
