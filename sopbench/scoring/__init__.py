@@ -18,6 +18,9 @@ _CLASSES = {
     "uis1-released": ("sopbench.scoring.uis1_released", "Uis1Released"),
     "uis1-boxes": ("sopbench.scoring.uis1_boxes", "Uis1Boxes"),
     "strict": ("sopbench.scoring.strict", "Strict"),
+    "androidcontrol": ("sopbench.scoring.androidcontrol", "AndroidControl"),
+    "odyssey": ("sopbench.scoring.odyssey", "Odyssey"),
+    "grounding": ("sopbench.scoring.grounding", "Grounding"),
 }
 
 

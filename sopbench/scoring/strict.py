@@ -25,19 +25,14 @@ from sopbench.actions import (
     Terminate,
     Type,
     Wait,
-    swipe_direction,
 )
 from sopbench.geometry import QWEN_FACTOR, Box, Point, Size
 from sopbench.scoring.app_names import APP_NAMES
 from sopbench.scoring.base import MATCH, WRONG_TYPE, Profile, Verdict, mismatch
+from sopbench.scoring.targets import GRID, is_rounded, judge_direction, smallest_box
 from sopbench.trajectory import Step
 
 DISTANCE = 0.04
-GRID = 1000
-"""Cells a side of the coarsest grid that families speak on a screen of any size (per-mille)."""
-
-_NOISE = 1e-9
-"""Float noise of a division and a product, in unit coordinates: far below any pixel."""
 
 
 class Strict(Profile):
@@ -67,7 +62,7 @@ class Strict(Profile):
             case (Type(text), Type(said)) | (Answer(text), Answer(said)):
                 return _judge_text(said, text)
             case Swipe() as gold, Swipe() as swipe:
-                return _judge_swipe(swipe, gold, size)
+                return judge_direction(swipe, gold, size)
             case SystemButton(button), SystemButton(pressed):
                 return MATCH if pressed == button else mismatch("button")
             case Key(code), Key(pressed_code):
@@ -81,53 +76,13 @@ class Strict(Profile):
 
 def _hits(point: Point, target: Point, boxes: tuple[Box, ...], size: Size) -> bool:
     """`point` and `target` in unit coordinates, `boxes` in original pixels of a screen of `size`."""
-    dx, dy = abs(point.x - target.x), abs(point.y - target.y)
-    if dx <= _half_cell(size.width) and dy <= _half_cell(size.height):
+    if is_rounded(point, target, size):
         return True
     box = smallest_box(target, boxes, size)
     if box is not None:
         return box.to_unit(size).contains(point)
-    return math.hypot(dx * size.width, dy * size.height) <= DISTANCE * min(size.width, size.height)
-
-
-def smallest_box(target: Point, boxes: tuple[Box, ...], size: Size) -> Box | None:
-    """The candidate of least area (the first of equals) that contains the gold point; boxes without area are no targets.
-
-    None where no box contains it: then the boxes say nothing about this target, and distance decides.
-    """
-    around = [box for box in boxes if box.area > 0 and box.to_unit(size).contains(target)]
-    return min(around, key=lambda box: box.area, default=None)
-
-
-def _half_cell(side: int) -> float:
-    """Half a cell of the coarsest grid on a side of so many pixels: per-mille, or the side as Qwen-VL resizes it."""
-    resized = max(round(side / QWEN_FACTOR), 1) * QWEN_FACTOR
-    return 0.5 / min(GRID, side, resized) + _NOISE
-
-
-def _judge_swipe(swipe: Swipe, gold: Swipe, size: Size) -> Verdict:
-    direction = swipe_direction(swipe.start, swipe.end, size)
-    if direction in _directions(gold, size):
-        return MATCH
-    return mismatch("no_motion" if direction is None else "direction")
-
-
-def _directions(gold: Swipe, size: Size) -> set[str | None]:
-    """The directions that the gold path may have once both its ends are rounded: one, or two near a diagonal.
-
-    A path shorter than the grid can become any, or none: it has no direction to compare.
-    """
-    dx, dy = (gold.end.x - gold.start.x) * size.width, (gold.end.y - gold.start.y) * size.height
-    slack_x, slack_y = 2 * _half_cell(size.width) * size.width, 2 * _half_cell(size.height) * size.height
-    least_x, least_y = max(abs(dx) - slack_x, 0.0), max(abs(dy) - slack_y, 0.0)
-    reach: dict[str | None, bool] = {
-        "right": dx + slack_x > least_y,
-        "left": -dx + slack_x > least_y,
-        "down": dy + slack_y >= least_x and dy + slack_y > 0,
-        "up": -dy + slack_y >= least_x and -dy + slack_y > 0,
-        None: least_x == 0 and least_y == 0,
-    }
-    return {direction for direction, reachable in reach.items() if reachable}
+    dx, dy = (point.x - target.x) * size.width, (point.y - target.y) * size.height
+    return math.hypot(dx, dy) <= DISTANCE * min(size.width, size.height)
 
 
 def _judge_text(said: str, gold: str, aliases: Mapping[str, str] | None = None) -> Verdict:
