@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import ClassVar, Literal, TypeAlias
 
 from sopbench.actions import Action
+from sopbench.adapters.instruction import with_instruction
 from sopbench.geometry import Size
 from sopbench.screen import Screen
 
@@ -114,6 +115,15 @@ class Adapter(ABC):
     @abstractmethod
     def render(self, goal: str, turns: Sequence[Turn], images: int) -> tuple[Message, ...]:
         """The messages that ask for the reply to the last turn; `images` bounds the screens they carry (the last ones; 0 means none)."""
+
+    def render_instructed(
+        self, goal: str, turns: Sequence[Turn], images: int, instruction: str | None
+    ) -> tuple[Message, ...]:
+        """`render` for a suite that also tells the recording's instruction for the step to answer (`androidcontrol-low`, and no other).
+
+        By default the goal text carries it, in our words; a family with a place of its own for it overrides this. None: there is none to tell.
+        """
+        return self.render(goal if instruction is None else with_instruction(goal, instruction), turns, images)
 
     @abstractmethod
     def parse(self, text: str, size: Size, sent: Size | None = None) -> ParsedReply | ParseFailure:
