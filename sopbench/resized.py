@@ -48,6 +48,13 @@ class ResizedScreen(Screen):
         self._original = original
         self._size = size
 
+    def __eq__(self, other: object) -> bool:
+        """Equal recipes are equal screens."""
+        return isinstance(other, ResizedScreen) and (self._original, self._size) == (other._original, other._size)
+
+    def __hash__(self) -> int:
+        return hash((self._original, self._size))
+
     @property
     def original(self) -> Screen:
         return self._original

@@ -9,7 +9,18 @@ from sopbench.errors import UsageError
 if TYPE_CHECKING:
     from sopbench.adapters.base import Adapter
 
-ADAPTERS: tuple[str, ...] = ("os_atlas", "qwen25vl", "qwen3vl", "ui_tars", "ui_tars15", "uis1")
+ADAPTERS: tuple[str, ...] = (
+    "agentcpm",
+    "json_action",
+    "os_atlas",
+    "os_genesis",
+    "os_genesis_pixels",
+    "qwen25vl",
+    "qwen3vl",
+    "ui_tars",
+    "ui_tars15",
+    "uis1",
+)
 
 
 def get_adapter(name: str) -> Adapter:
@@ -39,4 +50,20 @@ def get_adapter(name: str) -> Adapter:
             from sopbench.adapters.ui_tars15 import UiTars15
 
             return UiTars15()
+        case "agentcpm":
+            from sopbench.adapters.agentcpm import AgentCPM
+
+            return AgentCPM()
+        case "os_genesis":
+            from sopbench.adapters.os_genesis import OsGenesis
+
+            return OsGenesis()
+        case "os_genesis_pixels":
+            from sopbench.adapters.os_genesis import OsGenesisPixels
+
+            return OsGenesisPixels()
+        case "json_action":
+            from sopbench.adapters.json_action import JsonAction
+
+            return JsonAction()
     raise UsageError(f"there is no adapter {name[:60]!r}; known: {', '.join(ADAPTERS)}")

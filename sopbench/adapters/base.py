@@ -87,7 +87,7 @@ class Adapter(ABC):
     name: what `--adapter` takes. frame: in words, which pixels the reply's numbers are. expresses: the kinds of action that the family can say.
     history: how earlier steps are told. default_images: how many of the last screens a request carries. server_flags: what `vllm serve` needs.
     default_sampling: what the family's publisher samples with, by the names of `Sampling`; empty where that is not known.
-    leaves_out: what the words for an action do not carry, of `swipe.path` (only its direction is said), `long_press.seconds` and `wait.seconds`.
+    leaves_out: what the words for an action do not carry, or not exactly, of `swipe.path` (only its direction is said), `long_press.seconds` and `wait.seconds`.
     """
 
     name: ClassVar[str]

@@ -36,7 +36,7 @@ _SPACE = re.compile(r"\s*")
 _BARE = re.compile(
     r"(?:<[^<>\n]{1,20}>|\([^()\n]{0,100}\)|\[[^\[\]\n]{0,100}\]|[^\s,()\[\]'\"<>]{1,60}|[ \t]{1,3}(?=[\d<])|,[ \t]{0,3}(?=[(\[]))+"
 )
-_CUT_NAME = re.compile(r"[\s*`]*[A-Za-z0-9_]{0,41}\s*\Z")
+_CUT_NAME = re.compile(r"[\s*`]*(?:[A-Za-z0-9_]{1,41}\s*)?\Z")
 
 _CLOSERS = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
 _QUOTE_OR_ESCAPE = {closer: re.compile(rf"\\.|{closer}", re.DOTALL) for closer in ("'", '"', "’", "”")}

@@ -21,6 +21,14 @@ def builtin(family: str) -> PromptTexts:
             from sopbench.prompts.builtin_ui_tars import V1_TEXTS as TEXTS
         case "ui_tars15":
             from sopbench.prompts.builtin_ui_tars import V15_TEXTS as TEXTS
+        case "agentcpm":
+            from sopbench.prompts.builtin_agentcpm import TEXTS
+        case "os_genesis":
+            from sopbench.prompts.builtin_os_genesis import TEXTS
+        case "os_genesis_pixels":
+            from sopbench.prompts.builtin_os_genesis import PIXEL_TEXTS as TEXTS
+        case "json_action":
+            from sopbench.prompts.builtin_json_action import TEXTS
         case _:
             raise UsageError(f"there are no built-in prompt texts for {family[:60]!r}")
     return TEXTS

@@ -223,6 +223,19 @@ GLUE = st.sampled_from(
         "�",
         '{"action": "wait"}',
         '{"action": "click", "coordinate": [1, 2]}',
+        "\nAction: ",
+        "\naction: {",
+        "Reason: ",
+        '"action_type"',
+        '{"action_type": "scroll", "direction": "up"}',
+        '"index"',
+        '"thought"',
+        '"POINT"',
+        '"to"',
+        '"duration"',
+        '"PRESS"',
+        '"STATUS"',
+        '{"POINT":[1,2]}',
     ]
 )
 
@@ -286,6 +299,18 @@ HOSTILE = {
     "numbers in a text": '<action>{"action":"click","coordinate":"' + "1 " * (N // 2 - 60) + '"}',
     "stray think ends": '<action>{"action":"wait"}</action> </think>' * (N // 43),
     "deep and valid": '<action>{"action": ' + '{"a":' * 900 + "1" + "}" * 901,
+    "labels": "action:" * (N // 7),
+    "labels on lines": "action:\n" * (N // 8),
+    "labels and braces": 'action: {"' * (N // 10),
+    "labels and whole objects": 'action: {"action_type": "wait"}\n' * (N // 33),
+    "labelled, broken, on lines": "Action: {'a': (\n" * (N // 16),
+    "fences": "```json\n{" * (N // 9),
+    "whole points": '{"POINT":[1,2]}' * (N // 16),
+    "a deep thought": '{"thought":' + "[" * (N - 11),
+    "spaces behind a label": "action:" + " " * (N - 8) + "{",
+    "spaces behind braces": ("{" + " " * 199) * (N // 200),
+    "think ends between calls": ('{"POINT":[1,2]}' + "</think>" * 20) * (N // 176),
+    "stars": "*" * N,
     "encoded again and again": "<action>"
     + json.dumps(json.dumps(json.dumps(json.dumps(json.dumps('{"action":"wait"}'))))),
 }
