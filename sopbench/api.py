@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from sopbench.errors import DataError, UsageError
 from sopbench.runs.config import RunConfig, config_of, facts_of, settings_of
 from sopbench.runs.engine import Play, play
 from sopbench.runs.fingerprint import fingerprint, require_same
-from sopbench.runs.folder import RunFolder, RunInfo
+from sopbench.runs.folder import EpisodeLog, RunFolder, RunInfo
 from sopbench.runs.progress import Listener
 from sopbench.runs.summary import online_outcome, semi_online_outcome, summarise
 from sopbench.scoring import get_profile
@@ -73,11 +73,17 @@ class Run:
 
     @cached_property
     def trajectories(self) -> pd.DataFrame:
-        """One row a played episode and repeat: the fields of `stats.Outcome` (`length` is 1 online), `success`, and `pg`, a fraction."""
+        """One row a played episode and repeat: the fields of `stats.Outcome` (`length` is 1 online), `success`, and `pg`, a fraction.
+
+        Of a static run instead: `length`, `scored` (every step is), the numbers of `matched` and `typed` (type-matched) steps, and `sr`, a fraction (None unless scored).
+        """
         import pandas as pd
 
+        logs = self.folder.episodes()
+        if self.info.facts["protocol"] == "static":
+            return pd.DataFrame(_static_rows(logs))
         outcomes = []
-        for (episode, repeat), log in self.folder.episodes().items():
+        for (episode, repeat), log in logs.items():
             if self.info.facts["protocol"] == "online":
                 outcomes.append(online_outcome(episode, repeat, log))
             else:
@@ -159,13 +165,15 @@ class _Session:
             raise UsageError(f"suite {suite.name} is scored by its environment: --profile does not apply")
         if suite.protocol == "online" and config.after_mismatch == "continue":
             raise UsageError(f"suite {suite.name} is played live: there is no mismatch to continue after")
+        if suite.protocol == "static" and config.after_mismatch == "continue":
+            raise UsageError(f"suite {suite.name} asks every step by itself: no mismatch ends anything")
         name = config.profile or suite.default_profile
         profile = get_profile(name) if name else None
         loaded = suite.load(config.source, config.limit)
         _require_some_screens(loaded)
         policy = await make_policy(config)
         try:
-            facts = facts_of(config, suite, loaded, adapter, profile, policy)
+            facts = facts_of(config, suite, loaded, adapter, profile, policy) | suite.facts()
             folder = self._folder(facts, settings_of(config) | policy.settings(), resume=resume)
             self.path = folder.path
             plan = Play(
@@ -230,15 +238,15 @@ async def _play(plan: Play, folder: RunFolder, listener: Listener) -> tuple[floa
 
 
 def rescore(path: Path | str, profile: str, *, source: DataSource | None = None, out: Path | None = None) -> Run:
-    """Judge the recorded replies of a semi-online run under another profile, without the model. Returns the re-scored run.
+    """Judge the recorded replies of a run under another profile, without the model. Returns the re-scored run.
 
-    Where `profile` is more lenient, a trajectory may go on past the last recorded reply: those are not scored, and the summary gives bounds.
+    Where `profile` is more lenient, a semi-online trajectory may go on past the last recorded reply: those are not scored, and the summary gives bounds.
     """
     from sopbench.runs.rescore import rescore_run
 
     folder = RunFolder(Path(path))
     info = folder.info()
-    if info.facts["protocol"] != "semi_online":
+    if info.facts["protocol"] == "online":
         raise UsageError(f"{path} was played online: its environment scored it, no profile did")
     new_profile = get_profile(profile)
     suite, adapter = get_suite(info.facts["suite"]), get_adapter(info.facts["adapter"]["name"])
@@ -247,6 +255,28 @@ def rescore(path: Path | str, profile: str, *, source: DataSource | None = None,
     new_info = rescore_run(folder, info, loaded, adapter, new_profile, target)
     target.write_summary(summarise(new_info, target.path, loaded, adapter, target.episodes()))
     return Run(target.path)
+
+
+def _static_rows(logs: Mapping[tuple[str, int], EpisodeLog]) -> list[dict[str, Any]]:
+    rows = []
+    for (episode, repeat), log in logs.items():
+        records = log.ordered()
+        length = next((r.of for r in records if r.of), 1)
+        verdicts = [r.verdict for r in records if r.outcome == "scored" and r.verdict is not None]
+        scored, matched = len(verdicts) == length, sum(v.match for v in verdicts)
+        rows.append(
+            {
+                "episode": episode,
+                "repeat": repeat,
+                "length": length,
+                "scored": scored,
+                "matched": matched,
+                "typed": sum(v.type_match for v in verdicts),
+                "success": scored and matched == length,
+                "sr": matched / length if scored else None,
+            }
+        )
+    return rows
 
 
 def _require_some_screens(loaded: Loaded) -> None:

@@ -73,11 +73,11 @@ class Watch:
             return
         if self._bar is not None:
             if self._task is None:
-                self._task = self._bar.add_task("episodes", total=progress.total, facts="")
+                self._task = self._bar.add_task(progress.unit, total=progress.total, facts="")
             self._bar.update(self._task, completed=progress.finished, facts=facts_line(progress))
         elif time.monotonic() - self._printed >= PLAIN_LINE_SECONDS:
             self._printed = time.monotonic()
-            print(f"{progress.finished}/{progress.total} episodes  {facts_line(progress)}", file=sys.stderr, flush=True)
+            print(f"{progress.finished}/{progress.total} {progress.unit}  {facts_line(progress)}", file=sys.stderr, flush=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -93,7 +93,7 @@ def facts_line(progress: Progress) -> str:
     if progress.eta is not None:
         parts.append(f"ETA {duration(progress.eta)}")
     if progress.running_tsr is not None:
-        parts.append(f"TSR {progress.running_tsr:.1f}%")
+        parts.append(f"{progress.rate_name} {progress.running_tsr:.1f}%")
     counts = {
         "parse failures": progress.parse_failed,
         "retries": pool.retries,

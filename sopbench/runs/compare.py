@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import numpy as np
 from sopbench import stats
 from sopbench.api import Run
 from sopbench.errors import UsageError
+from sopbench.runs.compare_static import compare_steps
 from sopbench.runs.fingerprint import require_same
 from sopbench.stats import Outcome
 
-SAME = ("suite", "protocol", "data_sha256", "ids_sha256", "profile", "after_mismatch")
+SAME = ("suite", "protocol", "data_sha256", "ids_sha256", "profile", "after_mismatch", "static")
 """Facts in which runs must agree to be compared; all others (model, adapter, sampling, images) may be what is compared."""
 
 
@@ -24,6 +26,8 @@ def compare(a: Run, b: Run) -> dict[str, Any]:
         {key: facts_b.get(key) for key in SAME},
         what=f"{a.path} and {b.path} cannot be compared",
     )
+    if facts_a["protocol"] == "static":
+        return {"differs_in": differing(facts_a, facts_b)} | compare_steps(a, b)
     one, two = _outcomes(a), _outcomes(b)
     for run, outcomes in ((a, one), (b, two)):
         if len({o.episode for o in outcomes}) != facts_a["n_trajectories"] or not all(o.scored for o in outcomes):
@@ -44,7 +48,7 @@ def compare(a: Run, b: Run) -> dict[str, Any]:
         "a": _side(a, first, metrics),
         "b": _side(b, second, metrics),
         "n": len(names),
-        "differs_in": sorted(k for k in facts_a.keys() | facts_b.keys() if facts_a.get(k) != facts_b.get(k)),
+        "differs_in": differing(facts_a, facts_b),
         "difference": {
             name: {
                 "value": stats.percent(float(differences[:, k].mean())),
@@ -58,6 +62,11 @@ def compare(a: Run, b: Run) -> dict[str, Any]:
         "only_a": lost,
         "only_b": gained,
     }
+
+
+def differing(facts_a: Mapping[str, Any], facts_b: Mapping[str, Any]) -> list[str]:
+    """The names of the facts in which two runs differ."""
+    return sorted(k for k in facts_a.keys() | facts_b.keys() if facts_a.get(k) != facts_b.get(k))
 
 
 def _outcomes(run: Run) -> list[Outcome]:

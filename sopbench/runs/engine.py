@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, ParamSpec, TypeVar
 
 from sopbench.actions import Action, Answer, to_released
@@ -16,6 +17,7 @@ from sopbench.geometry import Size
 from sopbench.online.base import EnvironmentFailed, OnlineEnvironment, OnlineTask
 from sopbench.protocols.online import OnlineEpisode
 from sopbench.protocols.semi_online import Pending, SemiOnlineEpisode
+from sopbench.protocols.static import StaticEpisode
 from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunFolder
 from sopbench.runs.journal import Journal
 from sopbench.runs.progress import Listener, Progress
@@ -64,18 +66,21 @@ class _Player:
         self.plan, self.folder, self.journal, self.recorded = plan, folder, journal, recorded
         self.listener = listener
         self.stopped: AskFailed | None = None
-        self.progress = Progress(total=len(plan.loaded.ids) * plan.repeats)
+        if plan.suite.protocol == "static":
+            steps = sum(map(len, plan.loaded.trajectories))
+            self.progress = Progress(total=steps * plan.repeats, unit="steps", rate_name="SR")
+        else:
+            self.progress = Progress(total=len(plan.loaded.ids) * plan.repeats)
 
     async def run(self) -> None:
-        """A fixed crew of workers takes episodes in order, so that at most `concurrency` are in flight."""
-        episodes: list[Trajectory | OnlineTask] = [*self.plan.loaded.trajectories, *self.plan.loaded.tasks]
-        queue = iter([(episode, repeat) for repeat in range(self.plan.repeats) for episode in episodes])
+        """A fixed crew of workers takes jobs in order, so that at most `concurrency` are in flight."""
+        queue = self._jobs()
 
         async def work() -> None:
-            for episode, repeat in queue:
+            for job in queue:
                 if self.stopped is not None:
                     return
-                await self._play(episode, repeat)
+                await job()
 
         self._tell()
         async with asyncio.TaskGroup() as crew:
@@ -83,11 +88,22 @@ class _Player:
                 crew.create_task(work())
         self._tell()
 
-    async def _play(self, episode: Trajectory | OnlineTask, repeat: int) -> None:
-        if isinstance(episode, Trajectory):
-            await self._semi_online(episode, repeat)
-        else:
-            await self._online(episode, repeat)
+    def _jobs(self) -> Iterator[Callable[[], Awaitable[None]]]:
+        """What is to be played, in the data's order: whole episodes, or where steps do not depend on each other every step by itself."""
+        plan = self.plan
+        for repeat in range(plan.repeats):
+            for trajectory in plan.loaded.trajectories:
+                if plan.suite.protocol == "static":
+                    assert plan.profile is not None
+                    episode = StaticEpisode(
+                        trajectory, plan.adapter, plan.profile, images=plan.images, instruct=plan.suite.instructs
+                    )
+                    for index in range(len(trajectory)):
+                        yield partial(self._static_step, episode, index, repeat)
+                else:
+                    yield partial(self._semi_online, trajectory, repeat)
+            for task in plan.loaded.tasks:
+                yield partial(self._online, task, repeat)
 
     def _tell(self) -> None:
         self.progress.pool = self.plan.policy.status()
@@ -135,10 +151,7 @@ class _Player:
                 or record.verdict.match != verdict.match
                 or record.step != len(episode.results) - 1
             ):
-                raise FingerprintMismatch(
-                    f"episode {record.episode} step {record.step}: the recorded reply is judged differently today. "
-                    f"Re-score the run instead of resuming it: sopbench score {self.folder.path}"
-                )
+                raise self._judged_differently(record, episode.profile)
 
     async def _semi_online_step(self, episode: SemiOnlineEpisode, pending: Pending, repeat: int) -> bool:
         """Ask, judge, record. False when no reply was to be had."""
@@ -161,6 +174,53 @@ class _Player:
             verdict=VerdictRecord(**result.verdict.as_dict()),
         )
         return True
+
+    # -- static ----------------------------------------------------------------------------------------------------
+
+    async def _static_step(self, episode: StaticEpisode, index: int, repeat: int) -> None:
+        trajectory = episode.trajectory
+        of = len(trajectory)
+        try:
+            recorded = self._recorded_match(episode, index, repeat)
+            if recorded is not None:
+                self._finished(success=recorded, scored=True, resumed=True)
+                return
+            pending = episode.pending(index)
+            assert pending is not None
+            step, size = trajectory.steps[index], pending.size
+            reply = await self._ask(trajectory.id, repeat, 0, pending, expert=lambda: step.action(size), of=of)
+            if reply is None:
+                self._finished(success=False, scored=False, resumed=False)
+                return
+            result = episode.advance(index, reply.text)
+        except DataError as error:
+            self._not_scored(trajectory.id, repeat, 0, index, None, AskFailed("screen", str(error)), of=of)
+            self._finished(success=False, scored=False, resumed=False)
+            return
+        base = self._base(trajectory.id, repeat, 0, pending, reply)
+        if left_out := episode.left_out(index):
+            base = base.model_copy(update={"notes": (*base.notes, f"history_left_out:{left_out}")})
+        self._record(
+            base,
+            result.parsed,
+            outcome="scored",
+            of=of,
+            told=episode.told(index),
+            gold=dict(step.content),
+            verdict=VerdictRecord(**result.verdict.as_dict()),
+        )
+        self._finished(success=result.verdict.match, scored=True, resumed=False)
+
+    def _recorded_match(self, episode: StaticEpisode, index: int, repeat: int) -> bool | None:
+        """What the journal says of this step, if it has been scored. The recorded reply must mean today what it meant then."""
+        log = self.recorded.get((episode.trajectory.id, repeat))
+        record = log.steps.get(index) if log else None
+        if record is None or record.outcome != "scored" or record.reply is None:
+            return None
+        match = episode.advance(index, record.reply).verdict.match
+        if record.verdict is None or record.verdict.match != match:
+            raise self._judged_differently(record, episode.profile)
+        return match
 
     # -- online ----------------------------------------------------------------------------------------------------
 
@@ -234,6 +294,12 @@ class _Player:
             temporary.replace(path)
 
     # -- shared ----------------------------------------------------------------------------------------------------
+
+    def _judged_differently(self, record: StepRecord, profile: Profile) -> FingerprintMismatch:
+        return FingerprintMismatch(
+            f"episode {record.episode} step {record.step}: the recorded reply is judged differently today. "
+            f"Re-score the run instead of resuming it: sopbench score {self.folder.path}"
+        )
 
     async def _ask(
         self,

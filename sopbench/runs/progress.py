@@ -11,7 +11,8 @@ from sopbench.clients.base import PoolStatus
 
 @dataclass(slots=True)
 class Progress:
-    """Live counts. `resumed` episodes were finished before this session; `steps` counts this session's requests."""
+    """Live counts of what is played: episodes, or in a static run steps (`unit`). `resumed` ones were finished before this session; `steps` counts this
+    session's requests, and `rate_name` says what `running_tsr` is the share of."""
 
     total: int
     resumed: int = 0
@@ -22,6 +23,8 @@ class Progress:
     parse_failed: int = 0
     pool: PoolStatus = field(default_factory=PoolStatus)
     started: float = field(default_factory=time.monotonic)
+    unit: str = "episodes"
+    rate_name: str = "TSR"
 
     @property
     def seconds(self) -> float:
@@ -34,13 +37,13 @@ class Progress:
 
     @property
     def eta(self) -> float | None:
-        """Seconds left, from this session's episodes; None before the first is done."""
+        """Seconds left, from what this session has finished; None before the first is done."""
         played = self.finished - self.resumed
         return (self.total - self.finished) * self.seconds / played if played > 0 else None
 
     @property
     def running_tsr(self) -> float | None:
-        """Percent of finished, scored episodes that succeeded."""
+        """Percent of finished, scored episodes (or steps) that succeeded."""
         scored = self.finished - self.not_scored
         return 100 * self.succeeded / scored if scored else None
 

@@ -40,6 +40,7 @@ class StepRecord(_Frozen):
     `outcome`: `scored` (the verdict counts; a parse failure is a mismatch), `not_scored` (infrastructure: `error` says why), or for online steps `acted`.
     `action` and `gold` are in the released form, pixels of the original screen (`screen`); `sent` is the size whose pixels the reply's numbers are.
     `attempt` counts the starts of an online episode: a live environment cannot be resumed in the middle, so a resumed run plays it again.
+    `told` names what of the recording a static suite's request carried besides goal and screens: `expert_history`, `instruction`.
     `diagnostic` marks steps after the first mismatch in the continuing mode: they never feed the headline.
     """
 
@@ -53,6 +54,7 @@ class StepRecord(_Frozen):
     diagnostic: bool = False
     prompt_sha256: str | None = None
     images: tuple[str, ...] = ()
+    told: tuple[str, ...] | None = None
     screen: tuple[int, int] | None = None
     sent: tuple[int, int] | None = None
     reply: str | None = None

@@ -44,9 +44,24 @@ def rescore_run(
         for (episode, _), log in folder.episodes().items():
             if episode not in trajectories:
                 raise DataError(f"{folder.journal_path}: episode {episode!r} is not in the data")
-            for record in _rescored(trajectories[episode], log, adapter, profile, keep_going=keep_going):
+            if facts["protocol"] == "static":
+                rescored = _each_rescored(trajectories[episode], log, adapter, profile)
+            else:
+                rescored = _rescored(trajectories[episode], log, adapter, profile, keep_going=keep_going)
+            for record in rescored:
                 journal.append(record)
     return new_info
+
+
+def _each_rescored(trajectory: Trajectory, log: EpisodeLog, adapter: Adapter, profile: Profile) -> list[StepRecord]:
+    """The lines of one episode whose steps do not depend on each other; those that were not scored stay so."""
+    records = log.ordered()
+    for record in records:
+        _require_step(trajectory, record)
+    return [
+        _judged(record, trajectory.steps[record.step], adapter, profile) if record.outcome == "scored" else record
+        for record in records
+    ]
 
 
 def _rescored(
@@ -57,8 +72,7 @@ def _rescored(
     out: list[StepRecord] = []
     failed = False
     for record in records:
-        if record.step >= len(trajectory):
-            raise DataError(f"episode {record.episode} has {len(trajectory)} steps, and a record of step {record.step}")
+        _require_step(trajectory, record)
         new = _judged(record, trajectory.steps[record.step], adapter, profile)
         out.append(new.model_copy(update={"diagnostic": failed}))
         failed = failed or not (new.verdict and new.verdict.match)
@@ -70,6 +84,11 @@ def _rescored(
     if len(out) < len(trajectory):
         out.append(_beyond(trajectory, log, len(out)))
     return out
+
+
+def _require_step(trajectory: Trajectory, record: StepRecord) -> None:
+    if record.step >= len(trajectory):
+        raise DataError(f"episode {record.episode} has {len(trajectory)} steps, and a record of step {record.step}")
 
 
 def _beyond(trajectory: Trajectory, log: EpisodeLog, step: int) -> StepRecord:

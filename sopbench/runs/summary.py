@@ -14,6 +14,7 @@ from sopbench.geometry import PER_MILLE
 from sopbench.runs.config import Prices
 from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunInfo
 from sopbench.runs.records import StepRecord
+from sopbench.runs.static_summary import static_part, step_outcomes
 from sopbench.stats import Interval, Outcome
 from sopbench.suites.base import Loaded
 from sopbench.trajectory import Trajectory
@@ -72,12 +73,9 @@ def summarise(
 ) -> dict[str, Any]:
     """The content of `summary.json`; `stopped` is the refusal that ended the run early, if any. Percents have one decimal; a run with unscored episodes has bounds in place of means."""
     facts = info.facts
-    outcomes = outcomes_of(loaded, facts["repeats"], logs)
     records = [record for log in logs.values() for record in log.ordered()]
     steps = [record for record in records if record.outcome in ("scored", "acted")]
     counted = [record for record in steps if not record.diagnostic]
-    head = stats.headline(outcomes)
-    unscored = [o for o in outcomes if not o.scored]
     parse_failed = sum(record.parse_failure is not None for record in steps)
     summary: dict[str, Any] = {
         "suite": facts["suite"],
@@ -87,21 +85,32 @@ def summarise(
         "profile": facts["profile"]["id"] if facts["profile"] else None,
         "fingerprint": info.fingerprint,
         "run": str(path),
-        "complete": not unscored,
         "stopped": {"reason": stopped.kind, "detail": stopped.detail} if stopped else None,
-        "n": head.n,
         "repeats": facts["repeats"],
+        "scored_steps": len(steps),
+        "parse_failed_steps": parse_failed,
+        "not_scored_steps": sum(record.outcome == "not_scored" for record in records),
+        "parse_failure_rate": _percent(parse_failed / len(steps)) if steps else None,
+    }
+    if facts["protocol"] == "static":
+        summary |= static_part(info, loaded, adapter, logs)
+        summary |= {"by_action": _by_action(counted), "confusion": _confusion(counted)}
+        if facts["repeats"] > 1:
+            summary["flips"] = _flipping_steps(loaded, facts["repeats"], logs)
+        return summary | _costs(info, records, wall_s)
+    outcomes = outcomes_of(loaded, facts["repeats"], logs)
+    head = stats.headline(outcomes)
+    unscored = [o for o in outcomes if not o.scored]
+    summary |= {
+        "complete": not unscored,
+        "n": head.n,
         "pg": _percent(head.pg),
         "tsr": _percent(head.tsr),
         "score": _percent(head.score),
         "ci95": {name: _interval(value) for name, value in head.ci.items()} or None,
         "bounds": {name: _interval(value) for name, value in head.bounds.items()} or None,
-        "scored_steps": len(steps),
-        "parse_failed_steps": parse_failed,
-        "not_scored_steps": sum(record.outcome == "not_scored" for record in records),
         "scored_trajectories": len(outcomes) - len(unscored),
         "not_scored_trajectories": len(unscored),
-        "parse_failure_rate": _percent(parse_failed / len(steps)) if steps else None,
     }
     if facts["protocol"] == "online":
         summary |= _online_part(logs, outcomes)
@@ -118,6 +127,15 @@ def summarise(
         ]
         summary["flips"] = stats.flips(outcomes)
     return summary | _costs(info, records, wall_s)
+
+
+def _flipping_steps(loaded: Loaded, repeats: int, logs: Logs) -> list[str]:
+    """Steps (`episode step index`) that some repeat matches and another does not."""
+    seen: dict[tuple[str, int], set[bool]] = {}
+    for o in step_outcomes(loaded.trajectories, repeats, logs):
+        if o.scored:
+            seen.setdefault((o.episode, o.step), set()).add(o.match)
+    return [f"{episode} step {step}" for (episode, step), values in seen.items() if len(values) == 2]
 
 
 def _semi_online_part(

@@ -10,11 +10,24 @@ from sopbench.runs.folder import RunInfo
 from sopbench.suites.base import DataSource, Loaded, Suite
 from sopbench.suites.pocket import PocketOnlineSuite, PocketSuite
 from sopbench.suites.sop import SopSuite
+from sopbench.suites.static import AndroidControlHigh, AndroidControlLow, GuiOdyssey, ScreenSpotPro, ScreenSpotV2
 from sopbench.trajectory import Trajectory
 
 __all__ = ["SUITES", "DataSource", "Loaded", "Suite", "get_suite", "source_of", "trajectories_of"]
 
-SUITES: dict[str, type[Suite]] = {suite.name: suite for suite in (PocketSuite, PocketOnlineSuite, SopSuite)}
+SUITES: dict[str, type[Suite]] = {
+    suite.name: suite
+    for suite in (
+        PocketSuite,
+        PocketOnlineSuite,
+        SopSuite,
+        AndroidControlHigh,
+        AndroidControlLow,
+        GuiOdyssey,
+        ScreenSpotV2,
+        ScreenSpotPro,
+    )
+}
 
 
 def get_suite(name: str) -> Suite:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from sopbench.errors import UsageError
 from sopbench.online.base import OnlineEnvironment, OnlineTask
@@ -46,9 +46,11 @@ class Suite(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    protocol: ClassVar[Literal["semi_online", "online"]]
+    protocol: ClassVar[Literal["semi_online", "online", "static"]]
     default_profile: ClassVar[str | None]
     needs_data: ClassVar[bool] = False
+    instructs: ClassVar[bool] = False
+    """Whether requests tell the recording's instruction for their step: a static suite's business, and `androidcontrol-low`'s alone."""
 
     def load(self, source: DataSource, limit: int | None = None) -> Loaded:
         """Read the data; the first `limit` episodes in the data's own order. Raises `DataError` or `UsageError`."""
@@ -60,6 +62,10 @@ class Suite(ABC):
 
     @abstractmethod
     def _load(self, source: DataSource, limit: int | None) -> Loaded: ...
+
+    def facts(self) -> dict[str, Any]:
+        """What this suite adds to the facts of its runs."""
+        return {}
 
     def environment(self, task: OnlineTask) -> OnlineEnvironment:
         raise UsageError(f"suite {self.name} is not played online")
