@@ -9,6 +9,8 @@ import typer
 
 HELP = """Compare two runs, trajectory by trajectory: difference with a 95 % bootstrap interval, McNemar's exact test on success, and the trajectories that flip.
 
+Of static runs the steps are compared; the interval still resamples trajectories, whose steps are not independent.
+
 Runs on other data, trajectories or profiles are refused.
 
 Example: sopbench compare runs/base runs/trained
@@ -46,18 +48,20 @@ def _print(result: dict[str, Any]) -> None:
         low, high = diff["ci95"]
         rows.append(
             (
-                name.upper(),
+                name if name == "accuracy" else name.upper(),
                 f"{result['a'][name]:.1f}",
                 f"{result['b'][name]:.1f}",
                 f"{diff['value']:+.1f}",
                 f"{low:+.1f} – {high:+.1f}",
             )
         )
-    out.print(table(f"{result['n']} trajectories", ("percent", "a", "b", "b - a", "95 % interval"), rows))
+    steps = result.get("unit") == "steps"
+    of = f"{result['n']} steps of {result['n_trajectories']} trajectories" if steps else f"{result['n']} trajectories"
+    out.print(table(of, ("percent", "a", "b", "b - a", "95 % interval"), rows))
     if result["differs_in"]:
         out.print("the runs differ in: " + ", ".join(result["differs_in"]))
     if test := result["mcnemar"]:
-        out.print(f"McNemar on TSR: only a {test['only_a']}, only b {test['only_b']}, p = {test['p']:.3g}")
+        out.print(f"McNemar on {'steps' if steps else 'TSR'}: only a {test['only_a']}, only b {test['only_b']}, p = {test['p']:.3g}")
     else:
         out.print("McNemar needs one repeat on each side")
     for side in ("a", "b"):

@@ -26,6 +26,8 @@ Examples:
 
   sopbench run --suite sop --data android_control_evaluation_std.jsonl --images images/ --model UI-S1-7B --base-url http://localhost:8000/v1
 
+  sopbench run --suite androidcontrol-high --data android_control_evaluation_std.jsonl --images images/ --model http://localhost:8000/v1
+
   sopbench run --suite pocket-online --model builtin:oracle --json
 
 The API key is read from SOPBENCH_API_KEY or OPENAI_API_KEY, never from an option, and is stored nowhere.
@@ -52,7 +54,7 @@ def register(app: typer.Typer) -> None:
         profile: Annotated[
             str | None, typer.Option(help="The scoring profile (default: the suite's); `sopbench profiles` lists them.")
         ] = None,
-        data: Annotated[Path | None, typer.Option(help="Trajectory file (JSONL) for suite `sop`.")] = None,
+        data: Annotated[Path | None, typer.Option(help="Trajectory file (JSONL), for suites that need one.")] = None,
         images: Annotated[Path | None, typer.Option(help="Folder of the screens of --data.")] = None,
         image_pattern: Annotated[
             str, typer.Option(help="How screens are named there, from {name}, {episode}, {step}.")
@@ -71,7 +73,7 @@ def register(app: typer.Typer) -> None:
         repeats: Annotated[
             int, typer.Option(help="Play everything N times; means are taken per trajectory first.")
         ] = 1,
-        concurrency: Annotated[int, typer.Option(help="Most trajectories in flight.")] = 16,
+        concurrency: Annotated[int, typer.Option(help="Most trajectories (of static suites: steps) in flight.")] = 16,
         adaptive: Annotated[
             bool, typer.Option("--adaptive", help="Start slowly and find the concurrency that the endpoint takes.")
         ] = False,

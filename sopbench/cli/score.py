@@ -11,7 +11,7 @@ from sopbench.errors import EXIT_COMPLETE, EXIT_UNSCORED
 
 HELP = """Re-score a run: its raw replies are parsed and judged again, under any profile.
 
-Under a more lenient profile some trajectories would go on past the last recorded reply; those are not scored, and bounds are given. Play with --after-mismatch continue to avoid that.
+Under a more lenient profile some trajectories of a semi-online run would go on past the last recorded reply; those are not scored, and bounds are given. Play with --after-mismatch continue to avoid that.
 
 Example: sopbench score runs/my-run --profile strict
 """

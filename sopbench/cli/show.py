@@ -44,31 +44,59 @@ def print_summary(summary: Mapping[str, Any]) -> None:
                 "steps by expert action", ("action", "steps", "type match", "match"), _action_rows(summary["by_action"])
             )
         )
+    for tag, rows in (summary.get("groups") or {}).items():
+        out.print(_group_table(summary, tag, rows))
     if summary.get("by_length") and len(summary["by_length"]) > 1:
         rows = [(r["length"], r["n"], f"{r['pg']:.1f}", f"{r['tsr']:.1f}") for r in summary["by_length"]]
         out.print(table("by trajectory length", ("length", "n", "PG", "TSR"), rows))
     if summary.get("reasons"):
         reasons = [(safe(reason, 60), n) for reason, n in list(summary["reasons"].items())[:10]]
-        out.print(table("first mismatch, by reason", ("reason", "trajectories"), reasons))
+        if summary["protocol"] == "static":
+            out.print(table("mismatches, by reason", ("reason", "steps"), reasons))
+        else:
+            out.print(table("first mismatch, by reason", ("reason", "trajectories"), reasons))
     for line in _remarks(summary):
         out.print(line)
 
 
+def metrics_shown(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(label, key) of the headline's numbers."""
+    if summary["protocol"] == "online":
+        return [("success", "tsr")]
+    if summary["protocol"] == "static":
+        return [("accuracy", "accuracy")] if "accuracy" in summary else [("SR", "sr"), ("TM", "tm"), ("GR", "gr")]
+    return [("Score", "score"), ("PG", "pg"), ("TSR", "tsr")]
+
+
 def _headline(summary: Mapping[str, Any]) -> Table:
-    names = (
-        [("success", "tsr")] if summary["protocol"] == "online" else [("Score", "score"), ("PG", "pg"), ("TSR", "tsr")]
-    )
     rows = []
-    for label, key in names:
-        if summary["complete"]:
-            low, high = summary["ci95"][key]
+    for label, key in metrics_shown(summary):
+        spread = (summary["ci95"] if summary["complete"] else summary["bounds"]) or {}
+        if key not in spread:
+            rows.append((label, "-", "no step to count"))  # GR, where the model never clicks with the expert
+        elif summary["complete"]:
+            low, high = spread[key]
             rows.append((label, f"{summary[key]:.1f}", f"{low:.1f} – {high:.1f}"))
         else:
-            low, high = summary["bounds"][key]
+            low, high = spread[key]
             rows.append((label, "not known", f"between {low:.1f} and {high:.1f}"))
-    title = f"{summary['n']} trajectories" + (f" x {summary['repeats']} repeats" if summary["repeats"] > 1 else "")
+    title = f"{summary['n']} trajectories"
+    if summary["protocol"] == "static":
+        title = f"{summary['n']} steps of {summary['n_trajectories']} trajectories"
+    title += f" x {summary['repeats']} repeats" if summary["repeats"] > 1 else ""
     spread = "95 % interval" if summary["complete"] else "bounds (some episodes are not scored)"
     return table(title, ("percent", "value", spread), rows)
+
+
+def _group_table(summary: Mapping[str, Any], tag: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
+    from sopbench.cli.terminal import safe
+
+    names = metrics_shown(summary)
+    shown = [
+        (safe(value, 40), row["n"], *("-" if row.get(key) is None else f"{row[key]:.1f}" for _, key in names))
+        for value, row in rows.items()
+    ]
+    return table(f"by {safe(tag, 40)}", (safe(tag, 40), "steps", *(label for label, _ in names)), shown)
 
 
 def _action_rows(by_action: Mapping[str, Mapping[str, int]]) -> list[tuple[object, ...]]:
@@ -89,12 +117,19 @@ def _remarks(summary: Mapping[str, Any]) -> Iterable[str]:
     if missing:
         ceiling = summary["ceiling"]
         lost = ", ".join(f"{kind} ({n})" for kind, n in missing.items())
-        yield f"this adapter cannot say {lost}: its ceiling is PG {ceiling['pg']}, TSR {ceiling['tsr']}"
+        best = ", ".join(f"{label} {ceiling[key]}" for label, key in metrics_shown(summary) if key in ceiling)
+        yield f"this adapter cannot say {lost}: its ceiling is {best}"
+    if summary.get("whole_trajectories") is not None and "accuracy" not in summary:
+        yield f"trajectories whose every step matches: {summary['whole_trajectories']} % (each step asked alone: this is no TSR)"
+    if summary.get("without_instruction"):
+        yield f"{summary['without_instruction']} steps of this data have no instruction; their requests told none"
     if summary.get("diagnostic"):
         yield f"diagnostic: step accuracy {summary['diagnostic']['step_accuracy']} over {summary['diagnostic']['steps']} steps (never the headline)"
     if summary.get("solved_without_acting"):
         yield f"{len(summary['solved_without_acting'])} tasks are solved without acting: {', '.join(summary['solved_without_acting'][:10])}"
-    if summary.get("flips"):
+    if summary.get("flips") and summary["protocol"] == "static":
+        yield f"{len(summary['flips'])} steps flip between repeats"
+    elif summary.get("flips"):
         yield f"{len(summary['flips'])} trajectories flip between repeats; TSR by repeat: {summary['repeats_tsr']}"
     if summary["latency"]:
         yield f"latency {summary['latency']['p50']:.3f} s median, {summary['latency']['p99']:.3f} s p99; retries {summary['retries']}"
