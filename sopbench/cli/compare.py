@@ -61,7 +61,9 @@ def _print(result: dict[str, Any]) -> None:
     if result["differs_in"]:
         out.print("the runs differ in: " + ", ".join(result["differs_in"]))
     if test := result["mcnemar"]:
-        out.print(f"McNemar on {'steps' if steps else 'TSR'}: only a {test['only_a']}, only b {test['only_b']}, p = {test['p']:.3g}")
+        out.print(
+            f"McNemar on {'steps' if steps else 'TSR'}: only a {test['only_a']}, only b {test['only_b']}, p = {test['p']:.3g}"
+        )
     else:
         out.print("McNemar needs one repeat on each side")
     for side in ("a", "b"):

@@ -71,20 +71,20 @@ def metrics_shown(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _headline(summary: Mapping[str, Any]) -> Table:
     rows = []
     for label, key in metrics_shown(summary):
-        spread = (summary["ci95"] if summary["complete"] else summary["bounds"]) or {}
-        if key not in spread:
+        ranges = (summary["ci95"] if summary["complete"] else summary["bounds"]) or {}
+        if key not in ranges:
             rows.append((label, "-", "no step to count"))  # GR, where the model never clicks with the expert
         elif summary["complete"]:
-            low, high = spread[key]
+            low, high = ranges[key]
             rows.append((label, f"{summary[key]:.1f}", f"{low:.1f} – {high:.1f}"))
         else:
-            low, high = spread[key]
+            low, high = ranges[key]
             rows.append((label, "not known", f"between {low:.1f} and {high:.1f}"))
     title = f"{summary['n']} trajectories"
     if summary["protocol"] == "static":
-        title = f"{summary['n']} steps of {summary['n_trajectories']} trajectories"
+        title = f"{summary['n']} steps of {summary.get('n_trajectories')} trajectories"
     title += f" x {summary['repeats']} repeats" if summary["repeats"] > 1 else ""
-    spread = "95 % interval" if summary["complete"] else "bounds (some episodes are not scored)"
+    spread = "95 % interval" if summary["complete"] else "bounds (not all is scored)"
     return table(title, ("percent", "value", spread), rows)
 
 

@@ -77,7 +77,11 @@ class Watch:
             self._bar.update(self._task, completed=progress.finished, facts=facts_line(progress))
         elif time.monotonic() - self._printed >= PLAIN_LINE_SECONDS:
             self._printed = time.monotonic()
-            print(f"{progress.finished}/{progress.total} {progress.unit}  {facts_line(progress)}", file=sys.stderr, flush=True)
+            print(
+                f"{progress.finished}/{progress.total} {progress.unit}  {facts_line(progress)}",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
