@@ -20,7 +20,7 @@ from emulator.pocket.export import SCREENS, TRAJECTORIES, Exported, export
 from emulator.pocket.tasks import TaskSpec, load_split, start
 from sopbench.actions import Click, LongPress, Open, Terminate
 from sopbench.geometry import Size
-from sopbench.scoring.strict import Strict, smallest_box
+from sopbench.scoring.strict import Strict
 from sopbench.trajectory import Trajectory, load_trajectories, screens_in
 
 TASKS = ("notes.find_delete", "settings.text_and_sleep", "notes.pin", "cross.sum_prices", "settings.about")
@@ -80,7 +80,6 @@ def test_a_touch_has_the_boxes_under_it_the_smallest_first(trajectories: list[Tr
             assert step.boxes
             assert all(box.x1 <= x <= box.x2 and box.y1 <= y <= box.y2 for box in step.boxes)
             assert list(step.boxes) == sorted(step.boxes, key=lambda box: box.area)
-            assert smallest_box(action.point, step.boxes, step.screen.size) == step.boxes[0]
         elif not isinstance(action, Open):
             assert not step.boxes
     assert touched > 20
