@@ -10,6 +10,7 @@ from typing import Any, Literal
 from sopbench.adapters.base import Adapter
 from sopbench.clients.base import Policy, Sampling
 from sopbench.errors import UsageError
+from sopbench.prompts.choosing import Wanted, checked_wanted
 from sopbench.scoring.base import Profile
 from sopbench.suites.base import DataSource, Loaded, Suite
 
@@ -32,12 +33,14 @@ class RunConfig:
 
     model: a name, `builtin:...`, or the address of an endpoint (then the model that it serves). base_urls: the endpoints that serve `model`.
     profile: None means the suite's own. history_images: how many of the last screens a request carries (None: the adapter's choice).
+    prompts: whose words the model is asked in: `auto` (the publisher's where they are to be had, else ours with a warning), `official`, `builtin`, `package`, `pulled`.
     seed: seeds built-in policies, and is sent to the endpoint (plus the number of the repeat) where given.
     """
 
     suite: str = "pocket"
     model: str = DEFAULT_MODEL
     adapter: str = "uis1"
+    prompts: Wanted = "auto"
     profile: str | None = None
     base_urls: tuple[str, ...] = ()
     data: Path | None = None
@@ -58,6 +61,9 @@ class RunConfig:
     prices: Prices | None = None
 
     def __post_init__(self) -> None:
+        for name in ("data", "images", "out"):
+            if isinstance(value := getattr(self, name), str):
+                object.__setattr__(self, name, Path(value))
         for name, low in (("limit", 1), ("repeats", 1), ("concurrency", 1), ("max_attempts", 1), ("history_images", 0)):
             value = getattr(self, name)
             if value is not None and value < low:
@@ -66,6 +72,7 @@ class RunConfig:
             raise UsageError("timeouts are positive numbers of seconds")
         if self.after_mismatch not in ("stop", "continue"):
             raise UsageError(f"after_mismatch is stop or continue, not {self.after_mismatch!r}")
+        checked_wanted(self.prompts)
         if self.seed is not None and not 0 <= self.seed < 2**31:
             raise UsageError(f"seed must lie in 0..2^31-1, not {self.seed}")
 
@@ -98,7 +105,7 @@ def facts_of(
     }
 
 
-def settings_of(config: RunConfig) -> dict[str, Any]:
+def settings_of(config: RunConfig, adapter: Adapter) -> dict[str, Any]:
     """What was asked and changes no meaning. Holds no secret: the API key is never part of a configuration."""
     return {
         "data": str(config.data.absolute()) if config.data else None,
@@ -111,6 +118,7 @@ def settings_of(config: RunConfig) -> dict[str, Any]:
         "attempt_timeout": config.attempt_timeout,
         "deadline": config.deadline,
         "max_attempts": config.max_attempts,
+        "prompt_origin": adapter.prompt_source().origin or None,
         "prices": {"prompt": config.prices.prompt, "completion": config.prices.completion} if config.prices else None,
     }
 
@@ -123,6 +131,7 @@ def config_of(facts: Mapping[str, Any], settings: Mapping[str, Any], out: Path) 
         suite=facts["suite"],
         model=facts["model"],
         adapter=facts["adapter"]["name"],
+        prompts=checked_wanted(str(facts["adapter"]["prompt"]["kind"])),
         profile=str(profile["id"]).partition("@")[0] if profile else None,
         base_urls=tuple(settings.get("base_urls") or ()),
         data=Path(settings["data"]) if settings.get("data") else None,
