@@ -118,7 +118,7 @@ def _calls(text: str, form: ObjectForm) -> list[_Candidate]:
     def counts(found: _Candidate) -> bool:
         if found.value is not None:
             return found.labelled or form.is_call(found.value)
-        return found.labelled or form.begins_like_call(text, found.start)
+        return found.labelled or form.begins_like_call(text, found.end - 1)
 
     calls = list(_read_all(text, _braces(text, form), counts))
     first = next((index for index, call in enumerate(calls) if call.labelled), 0)
@@ -160,17 +160,18 @@ def _read_all(
         try:
             read = reader.read(brace)
         except LooseJsonError as error:
-            broken = _Candidate(start, brace + 1, labelled, error=error)
+            broken = _Candidate(start, brace + 1, labelled, error=error)  # ends right behind its brace
             if counts(broken):
                 yield broken
                 return
             continue
+        fence = ("code_fence",) if "```" in text[start:brace] else ()
+        found = _Candidate(start, read.end, labelled, read.value, notes=(*fence, *read.notes))
+        if counts(found):
+            yield found
+        elif read.notes:
+            continue  # prose that was taken for JSON may have swallowed a call
         behind = read.end
-        if isinstance(read.value, dict):
-            fence = ("code_fence",) if "```" in text[start:brace] else ()
-            found = _Candidate(start, read.end, labelled, read.value, notes=(*fence, *read.notes))
-            if counts(found):
-                yield found
 
 
 def _outside_thought(text: str, calls: list[_Candidate]) -> tuple[list[_Candidate], tuple[str, ...]]:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not SOP.is_file(), reason=f"no released SOP file
 
 
 ALL = {"pg": 100.0, "tsr": 100.0}
-CEILINGS: dict[str, dict[str, float]] = {}
+CEILINGS = {"agentcpm": {"pg": 60.7, "tsr": 60.7}}
 """What the oracle can reach through the families that cannot say everything the expert did."""
 
 
