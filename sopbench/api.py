@@ -23,6 +23,7 @@ from sopbench.runs.fingerprint import fingerprint, require_same
 from sopbench.runs.folder import EpisodeLog, RunFolder, RunInfo
 from sopbench.runs.progress import Listener
 from sopbench.runs.summary import online_outcome, semi_online_outcome, summarise
+from sopbench.runs.wording import worded_adapter
 from sopbench.scoring import get_profile
 from sopbench.suites import DataSource, Loaded, get_suite, source_of, trajectories_of
 
@@ -160,7 +161,8 @@ class _Session:
 
     async def start(self, *, resume: bool) -> Run:
         config = self.config
-        suite, adapter = get_suite(config.suite), get_adapter(config.adapter)
+        suite = get_suite(config.suite)
+        get_adapter(config.adapter)  # an unknown name is told first
         if suite.protocol == "online" and config.profile is not None:
             raise UsageError(f"suite {suite.name} is scored by its environment: --profile does not apply")
         if suite.protocol == "online" and config.after_mismatch == "continue":
@@ -171,10 +173,11 @@ class _Session:
         profile = get_profile(name) if name else None
         loaded = suite.load(config.source, config.limit)
         _require_some_screens(loaded)
+        adapter = await worded_adapter(config)
         policy = await make_policy(config)
         try:
             facts = facts_of(config, suite, loaded, adapter, profile, policy) | suite.facts()
-            folder = self._folder(facts, settings_of(config) | policy.settings(), resume=resume)
+            folder = self._folder(facts, settings_of(config, adapter) | policy.settings(), resume=resume)
             self.path = folder.path
             plan = Play(
                 suite,

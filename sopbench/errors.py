@@ -45,6 +45,10 @@ class CannotExpress(SopbenchError):
     """An adapter was asked to say an action that its family has no words for."""
 
 
+class PromptError(SopbenchError):
+    """A publisher's prompt text that cannot be had, or is not what was pinned."""
+
+
 def shown(value: object) -> str:
     """`value` from a hostile file or reply, for a message: short, however large or deep it is."""
     short = Repr()

@@ -8,6 +8,7 @@ from sopbench.errors import UsageError
 
 if TYPE_CHECKING:
     from sopbench.adapters.base import Adapter
+    from sopbench.prompts.texts import PromptTexts
 
 ADAPTERS: tuple[str, ...] = (
     "agentcpm",
@@ -23,47 +24,47 @@ ADAPTERS: tuple[str, ...] = (
 )
 
 
-def get_adapter(name: str) -> Adapter:
-    """The adapter called `name`; raises `UsageError` that lists the known names."""
+def get_adapter(name: str, texts: PromptTexts | None = None) -> Adapter:
+    """The adapter called `name`, asking in `texts` (None: our own words). Raises `UsageError` that lists the known names."""
     match name:
         case "uis1":
             from sopbench.adapters.uis1 import UiS1
 
-            return UiS1()
+            return UiS1(texts)
         case "qwen25vl":
             from sopbench.adapters.qwen25vl import Qwen25VL
 
-            return Qwen25VL()
+            return Qwen25VL(texts)
         case "os_atlas":
             from sopbench.adapters.os_atlas import OsAtlas
 
-            return OsAtlas()
+            return OsAtlas(texts)
         case "qwen3vl":
             from sopbench.adapters.qwen3vl import Qwen3VL
 
-            return Qwen3VL()
+            return Qwen3VL(texts)
         case "ui_tars":
             from sopbench.adapters.ui_tars import UiTars
 
-            return UiTars()
+            return UiTars(texts)
         case "ui_tars15":
             from sopbench.adapters.ui_tars15 import UiTars15
 
-            return UiTars15()
+            return UiTars15(texts)
         case "agentcpm":
             from sopbench.adapters.agentcpm import AgentCPM
 
-            return AgentCPM()
+            return AgentCPM(texts)
         case "os_genesis":
             from sopbench.adapters.os_genesis import OsGenesis
 
-            return OsGenesis()
+            return OsGenesis(texts)
         case "os_genesis_pixels":
             from sopbench.adapters.os_genesis import OsGenesisPixels
 
-            return OsGenesisPixels()
+            return OsGenesisPixels(texts)
         case "json_action":
             from sopbench.adapters.json_action import JsonAction
 
-            return JsonAction()
+            return JsonAction(texts)
     raise UsageError(f"there is no adapter {name[:60]!r}; known: {', '.join(ADAPTERS)}")

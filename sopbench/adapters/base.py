@@ -74,11 +74,12 @@ class ParseFailure:
 
 @dataclass(frozen=True, slots=True)
 class PromptSource:
-    """Where the family's words come from: `kind` is builtin, package or pulled; `sha256` is over the texts themselves."""
+    """Where the family's words come from: `kind` is builtin, package or pulled; `sha256` is over the texts themselves; `origin` is where this machine has them."""
 
     kind: PromptSourceKind
     sha256: str
     note: str = ""
+    origin: str = ""
 
 
 class Adapter(ABC):

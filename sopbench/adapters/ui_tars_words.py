@@ -78,10 +78,9 @@ class UiTarsFamily(Adapter):
 
     def render(self, goal: str, turns: Sequence[Turn], images: int) -> tuple[Message, ...]:
         first_shown = checked_turns(turns, images)
-        messages = [
-            Message("system", (Text(self._texts.fill("system")),)),
-            Message("user", (Text(self._texts.fill("task", goal=without_lone_surrogates(goal))),)),
-        ]
+        system = self._texts.fill("system")  # empty where the publisher sends none
+        messages = [Message("system", (Text(system),))] if system else []
+        messages.append(Message("user", (Text(self._texts.fill("task", goal=without_lone_surrogates(goal))),)))
         for index, turn in enumerate(turns):
             if index >= first_shown:
                 messages.append(Message("user", (self.picture(turn.screen),)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from typing import Annotated
 
@@ -22,6 +24,7 @@ def build() -> typer.Typer:
         judge,
         parse,
         profiles,
+        prompts,
         render,
         report,
         resume,
@@ -63,6 +66,7 @@ def build() -> typer.Typer:
         doctor,
         suites,
         adapters,
+        prompts,
         profiles,
         data,
         parse,
@@ -77,6 +81,7 @@ def main() -> None:
     """Entry point of the `sopbench` command."""
     debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    mend_streams()
     try:
         build()(arguments)
     except SopbenchError as error:
@@ -95,6 +100,16 @@ def main() -> None:
         sys.exit(EXIT_BAD_INPUT)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
+
+
+def mend_streams() -> None:
+    """Make the three standard streams usable as they are: one may be closed, and a terminal may know fewer characters than models and users write."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # as long-lived as the process
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _version(asked: bool) -> None:

@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from sopbench.adapters.base import Adapter
+    from sopbench.prompts.choosing import Choice
 
 HELP = """List the adapters, or show one with its coordinate frame, history, action kinds, prompt source and server flags.
 
@@ -26,14 +27,16 @@ def register(app: typer.Typer) -> None:
         ceiling: Annotated[bool, typer.Option("--ceiling", help="Work out the ceiling on --data.")] = False,
         data: Annotated[Path | None, typer.Option(help="A file of trajectories (JSONL), for --ceiling.")] = None,
     ) -> None:
-        from sopbench.adapters import ADAPTERS, get_adapter
+        from sopbench.adapters import ADAPTERS
+        from sopbench.cli.prompts import worded_here
         from sopbench.cli.terminal import print_json
         from sopbench.errors import UsageError
 
         if ceiling != (data is not None):
             raise UsageError("--ceiling and --data FILE go together")
-        families = [get_adapter(name)] if name is not None else [get_adapter(known) for known in ADAPTERS]
-        found = {family.name: facts(family) for family in families}
+        chosen = [worded_here(known) for known in ([name] if name is not None else ADAPTERS)]
+        families = [family for family, _ in chosen]
+        found = {family.name: facts(family, choice) for family, choice in chosen}
         if data is not None:
             for family in families:
                 found[family.name]["ceiling"] = _ceiling(family, data)
@@ -45,9 +48,10 @@ def register(app: typer.Typer) -> None:
             _print_list(found)
 
 
-def facts(adapter: Adapter) -> dict[str, Any]:
-    """Everything that an adapter declares, ready for JSON."""
-    source = adapter.prompt_source()
+def facts(adapter: Adapter, choice: Choice) -> dict[str, Any]:
+    """Everything that an adapter declares, and the words that a run would use here, ready for JSON."""
+    from sopbench.cli.prompts import described
+
     return {
         "name": adapter.name,
         "summary": adapter.summary,
@@ -55,7 +59,7 @@ def facts(adapter: Adapter) -> dict[str, Any]:
         "history": adapter.history,
         "expresses": sorted(adapter.expresses),
         "default_images": adapter.default_images,
-        "prompt": {"kind": source.kind, "sha256": source.sha256, "note": source.note},
+        "prompt": described(choice),
         "server_flags": list(adapter.server_flags),
         "default_sampling": dict(adapter.default_sampling),
         "leaves_out": sorted(adapter.leaves_out),
@@ -91,11 +95,13 @@ def _print_one(found: dict[str, Any]) -> None:
         "images": f"the last {found['default_images']} by default",
         "can say": ", ".join(found["expresses"])
         + (f" (without {', '.join(found['leaves_out'])})" if found["leaves_out"] else ""),
-        "prompt": f"{prompt['kind']} {prompt['sha256'][:12]} ({prompt['note']})",
+        "prompt": f"{prompt['kind']} {prompt['sha256'][:12]} ({'; '.join(filter(None, (prompt['note'], prompt['origin'])))})",
         "vllm serve": "  ".join(found["server_flags"]) or "no flag needed",
         "sampling": ", ".join(f"{name} {value}" for name, value in found["default_sampling"].items())
         + (" (advice: nothing is set by itself)" if found["default_sampling"] else "left to the server"),
     }
+    if prompt["missed"]:
+        lines["official"] = "; ".join(prompt["missed"])
     if "ceiling" in found:
         lines["ceiling"] = _ceiling_line(found["ceiling"])
     out = console()

@@ -46,16 +46,19 @@ def register(app: typer.Typer) -> None:
         ] = None,
         screen: Annotated[str, typer.Option(help="Size of the test screens in pixels, as WIDTHxHEIGHT.")] = "1080x2400",
         timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for one answer.")] = 120.0,
+        prompts: Annotated[
+            str, typer.Option(help="Whose words: official, builtin, or auto, as in `sopbench run`.")
+        ] = "auto",
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     ) -> None:
         import asyncio
 
-        from sopbench.adapters import get_adapter
+        from sopbench.cli.prompts import described, shown, worded_here
         from sopbench.cli.terminal import print_json
         from sopbench.clients.urls import normalise_base_url
         from sopbench.geometry import Size
 
-        family = get_adapter(adapter)
+        family, choice = worded_here(adapter, prompts)
         show = _silent if as_json else _print_check
         checks = asyncio.run(_examine(base_url, model, family, history_images, Size.parse(screen), timeout, show))
         ok = all(check.status != "problem" for check in checks)
@@ -66,10 +69,14 @@ def register(app: typer.Typer) -> None:
                     "adapter": family.name,
                     "ok": ok,
                     "checks": [check.as_dict() for check in checks],
+                    "prompt": described(choice),
                     "server_flags": list(family.server_flags),
                 }
             )
         else:
+            print(f"note  prompt: {shown(choice)}")
+            for line in (choice.warning() or "").splitlines():
+                print(f"      -> {line.strip()}")
             if family.server_flags:
                 print(f"\nvllm serve flags for adapter {family.name}: {' '.join(family.server_flags)}")
             print("this endpoint is fit for a run" if ok else "this endpoint is not fit for a run yet")

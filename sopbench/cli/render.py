@@ -46,11 +46,14 @@ def register(app: typer.Typer) -> None:
             int | None,
             typer.Option(help="How many of the last screens to send; 0 sends none. Default: the adapter's.", min=0),
         ] = None,
+        prompts: Annotated[
+            str, typer.Option(help="Whose words: official, builtin, or auto, as in `sopbench run`.")
+        ] = "auto",
     ) -> None:
-        from sopbench.adapters import get_adapter
+        from sopbench.cli.prompts import worded
         from sopbench.trajectory import load_trajectories, screens_in
 
-        family = get_adapter(adapter)
+        family = worded(adapter, prompts)
         resolver = None if images is None else screens_in(images, image_pattern)
         trajectory = _episode(load_trajectories(data, resolver), episode, data, step)
         if replies is None:

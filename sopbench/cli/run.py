@@ -51,6 +51,12 @@ def register(app: typer.Typer) -> None:
         adapter: Annotated[
             str, typer.Option(help="The model family's language; `sopbench adapters` lists them.")
         ] = "uis1",
+        prompts: Annotated[
+            str,
+            typer.Option(
+                help="Whose words the model is asked in: official (its publisher's) or builtin (ours); auto is official where that is to be had. See `sopbench prompts`."
+            ),
+        ] = "auto",
         profile: Annotated[
             str | None, typer.Option(help="The scoring profile (default: the suite's); `sopbench profiles` lists them.")
         ] = None,
@@ -118,6 +124,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         from sopbench import api
         from sopbench.clients.base import Sampling
+        from sopbench.prompts.choosing import checked_wanted
         from sopbench.runs.config import RunConfig
 
         extra = read_object(extra_body, "--extra-body")
@@ -132,6 +139,7 @@ def register(app: typer.Typer) -> None:
             suite=suite,
             model=model,
             adapter=adapter,
+            prompts=checked_wanted(prompts),
             profile=profile,
             base_urls=tuple(base_url or ()),
             data=data,
@@ -157,12 +165,13 @@ def register(app: typer.Typer) -> None:
 def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report: bool | None) -> None:
     """Run `start` under a progress line, print what came of it, and leave with the exit status that it deserves."""
     from sopbench.api import Interrupted
+    from sopbench.cli.prompts import tell_fallback
     from sopbench.cli.report import count_screens
     from sopbench.cli.show import print_summary
     from sopbench.cli.terminal import Watch, print_json, safe
 
     try:
-        with Watch(quiet=quiet) as watch:
+        with tell_fallback(), Watch(quiet=quiet) as watch:
             run = start(watch)
     except Interrupted as stop:
         where = f"the run is kept; go on with: sopbench resume {stop.path}" if stop.path else "nothing was started"

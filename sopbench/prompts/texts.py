@@ -1,7 +1,7 @@
 """Prompt texts with their origin.
 
 A model must be asked in the words it was trained on, and those belong to its publisher. So a family's texts have a *source*: `builtin` (our own words for the
-same action space and reply form), later also `package` and `pulled` for a publisher's own. Whatever the source, an adapter sees the same thing: named templates,
+same action space and reply form), or `package` or `pulled` for a publisher's own. Whatever the source, an adapter sees the same thing: named templates,
 and a hash over them that stands in the run record.
 """
 
@@ -16,7 +16,7 @@ from functools import cached_property
 
 from sopbench.adapters.base import PromptSource, PromptSourceKind
 
-BUILTIN_NOTE = "our words; official text not pulled"
+BUILTIN_NOTE = "our words"
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 
@@ -29,6 +29,8 @@ class PromptTexts:
     kind: PromptSourceKind
     templates: Mapping[str, str]
     note: str = ""
+    origin: str = ""
+    """Where they were found on this machine; empty for our own."""
 
     def fill(self, template: str, **fields: str | int) -> str:
         """The template of that name with its fields filled in, in one pass: a field's text is never searched for fields."""
@@ -37,7 +39,12 @@ class PromptTexts:
     @cached_property
     def sha256(self) -> str:
         """Over names and templates, so that rows measured with other words are seen to be different."""
-        return hashlib.sha256(json.dumps(dict(self.templates), sort_keys=True).encode()).hexdigest()
+        return hash_of(self.templates)
 
     def source(self) -> PromptSource:
-        return PromptSource(self.kind, self.sha256, self.note)
+        return PromptSource(self.kind, self.sha256, self.note, self.origin)
+
+
+def hash_of(templates: Mapping[str, str]) -> str:
+    """sha256 over names and texts of templates, in hex."""
+    return hashlib.sha256(json.dumps(dict(templates), sort_keys=True).encode()).hexdigest()

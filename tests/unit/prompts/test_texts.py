@@ -38,7 +38,7 @@ def test_the_hash_is_over_the_texts_and_nothing_else() -> None:
 def test_built_in_texts_say_whose_words_they_are(name: str) -> None:
     texts = builtin(name)
     assert (texts.family, texts.kind) == (name, "builtin")
-    assert texts.note == "our words; official text not pulled"
+    assert texts.note == "our words"
 
 
 def test_a_family_without_built_in_texts_is_named() -> None:
