@@ -40,7 +40,7 @@ _CUT_NAME = re.compile(r"[\s*`]*(?:[A-Za-z0-9_]{1,41}\s*)?\Z")
 
 _CLOSERS = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
 _QUOTE_OR_ESCAPE = {closer: re.compile(rf"\\.|{closer}", re.DOTALL) for closer in ("'", '"', "’", "”")}
-_CLOSES = re.compile(r"\s{0,8}(?:,\s{0,8}[A-Za-z_]\w{0,30}\s{0,4}=|\)[ \t]*(?:\Z|[\r\n`]|<\||</|\[EOS\]))")
+_CLOSES = re.compile(r"\s{0,8}(?:,\s{0,8}[A-Za-z_]\w{0,30}\s{0,4}=|,?\s{0,8}\)[ \t]*(?:\Z|[\r\n`]|<\||</|\[EOS\]))")
 _CLOSES_WEAKLY = re.compile(r"\s{0,8}[,)]")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "\n": ""}
@@ -141,12 +141,10 @@ def _where(text: str, notes: dict[str, None]) -> tuple[int, re.Match[str]]:
 def _arguments(text: str, pos: int, name: str, notes: dict[str, None]) -> tuple[dict[str, Argument], int]:
     """The arguments from behind the opening parenthesis on, and the index behind the closing one."""
     found: dict[str, Argument] = {}
-    while True:
+    for _ in range(MAX_ARGUMENTS + 1):
         pos = _skip(text, pos, name)
         if text[pos] == ")":
             return found, pos + 1
-        if len(found) >= MAX_ARGUMENTS:
-            raise ActionError("bad_argument", f"{name} with more than {MAX_ARGUMENTS} arguments")
         key = _KEY.match(text, pos)
         if key:
             pos = _skip(text, key.end(), name)
@@ -161,6 +159,7 @@ def _arguments(text: str, pos: int, name: str, notes: dict[str, None]) -> tuple[
             raise ActionError(
                 "bad_argument", f"{name}: neither a comma nor a parenthesis at {shown(text[pos : pos + 40])}"
             )
+    raise ActionError("bad_argument", f"{name} with more than {MAX_ARGUMENTS} arguments")
 
 
 def _skip(text: str, pos: int, name: str) -> int:
