@@ -9,7 +9,7 @@ Source of the two settings (high level: goal and history; low level: the step's 
 
 from __future__ import annotations
 
-from sopbench.adapters.base import Adapter, Turn
+from sopbench.adapters.base import Adapter, Message, Text, Turn
 from sopbench.protocols.reply import judge_reply
 from sopbench.protocols.semi_online import Pending, ProtocolError, StepResult
 from sopbench.scoring.base import Profile
@@ -54,10 +54,7 @@ class StaticEpisode:
         if index in self.results:
             return None
         step = self._step_at(index)
-        turns = [*self._history(index), Turn(step.screen)]
-        instruction = (step.instruction or "").strip() if self.instruct else ""
-        messages = self.adapter.render_instructed(self.trajectory.goal, turns, self.images, instruction or None)
-        return Pending(index, messages, step.screen.size)
+        return Pending(index, self._render(index, self._history(index)), step.screen.size)
 
     def advance(self, index: int, reply: str) -> StepResult:
         """Take the model's reply to `pending(index)` and say what it was worth."""
@@ -70,14 +67,22 @@ class StaticEpisode:
         return self.results[index]
 
     def told(self, index: int) -> tuple[str, ...]:
-        """What of the recording, besides goal and screens, the request for step `index` carries."""
-        history = (EXPERT_HISTORY,) if self._history(index) else ()
-        instructed = self.instruct and bool((self._step_at(index).instruction or "").strip())
-        return (*history, INSTRUCTION) if instructed else history
+        """What of the recording, besides goal and screens, the request for step `index` carries: some families tell no history, or only part of it."""
+        history = self._history(index)
+        tells = bool(history) and _texts(self._render(index, history)) != _texts(self._render(index, []))
+        return (*((EXPERT_HISTORY,) if tells else ()), *((INSTRUCTION,) if self._instruction(index) else ()))
 
     def left_out(self, index: int) -> int:
         """How many of the expert's earlier actions the history leaves out, because the family has no words for them."""
         return index - len(self._history(index))
+
+    def _render(self, index: int, history: list[Turn]) -> tuple[Message, ...]:
+        turns = [*history, Turn(self._step_at(index).screen)]
+        return self.adapter.render_instructed(self.trajectory.goal, turns, self.images, self._instruction(index))
+
+    def _instruction(self, index: int) -> str | None:
+        """The instruction that the request tells, if any."""
+        return ((self._step_at(index).instruction or "").strip() or None) if self.instruct else None
 
     def _step_at(self, index: int) -> Step:
         if not 0 <= index < len(self.trajectory):
@@ -95,3 +100,7 @@ class StaticEpisode:
             self._said.append(self.adapter.format(action, size) if self.adapter.can_express(action) else None)
         before = zip(self.trajectory.steps, self._said[:index], strict=False)
         return [Turn(step.screen, said) for step, said in before if said is not None]
+
+
+def _texts(messages: tuple[Message, ...]) -> list[str]:
+    return [part.text for message in messages for part in message.parts if isinstance(part, Text)]
