@@ -55,7 +55,7 @@ def build_episodes(
     logs: Mapping[EpisodeKey, EpisodeLog],
     trajectories: Mapping[str, Trajectory] | None,
     *,
-    online: bool,
+    protocol: str,
     complete: bool,
     repeats: int,
     n_trajectories: int | None,
@@ -74,8 +74,13 @@ def build_episodes(
     for key in _keys(logs, trajectories, repeats, n_trajectories):
         log = logs.get(key) or EpisodeLog()
         trajectory = (trajectories or {}).get(key[0])
-        rows.append(builder.online(key, log, trajectory) if online else builder.semi_online(key, log, trajectory))
-    lengths = online or trajectories is not None or all(r.of for log in logs.values() for r in log.steps.values())
+        play = {"online": builder.online, "static": builder.static}.get(protocol, builder.semi_online)
+        rows.append(play(key, log, trajectory))
+    lengths = (
+        protocol == "online"
+        or trajectories is not None
+        or all(r.of for log in logs.values() for r in log.steps.values())
+    )
     return Episodes(rows, slots, lengths)
 
 
@@ -101,7 +106,8 @@ class _Builder:
         self.screens_dir = screens_dir
         self.complete = complete
 
-    def semi_online(self, key: EpisodeKey, log: EpisodeLog, trajectory: Trajectory | None) -> plain.Plain:
+    def _recorded(self, log: EpisodeLog, trajectory: Trajectory | None) -> tuple[list[plain.Plain], int]:
+        """The steps of a recording, played or not, and the length that the journal itself knows (0: it does not say)."""
         recorded: Sequence[Step | None] = trajectory.steps if trajectory else ()
         said = max((record.of or 0 for record in log.steps.values()), default=0)
         length = min(MAX_STEPS, max(len(recorded), said, max(log.steps, default=-1) + 1))
@@ -109,6 +115,30 @@ class _Builder:
         for index in range(length):
             step = recorded[index] if index < len(recorded) else None
             steps.append(self._step(index, log.steps.get(index), step))
+        return steps, said
+
+    def static(self, key: EpisodeKey, log: EpisodeLog, trajectory: Trajectory | None) -> plain.Plain:
+        """Steps that were asked alone: the row tells how many match, and stops at none."""
+        steps, _ = self._recorded(log, trajectory)
+        for step in steps:
+            if step["st"] == "unreached":
+                step |= {"st": "not_scored", "error": {"reason": "not_played", "detail": ""}}
+        row = _row(key, trajectory, steps) | {"s": sum(s["st"] == "match" for s in steps), "t": len(steps)}
+        unscored = next((s for s in steps if s["st"] == "not_scored"), None)
+        if unscored is not None or not steps:
+            reason = unscored["error"]["reason"] if unscored else "not_played"
+            return row | {"out": "not_scored", "reason": reason, "at": unscored["k"] if unscored else 0}
+        failed = next((s for s in steps if s["st"] != "match"), None)
+        if failed is None:
+            return row | {"out": "success"}
+        kind = (failed.get("gold") or {}).get("action")
+        return row | plain.without_none(
+            {"out": "failed", "reason": failed.get("reason"), "kind": kind, "at": failed["k"]}
+        )
+
+    def semi_online(self, key: EpisodeKey, log: EpisodeLog, trajectory: Trajectory | None) -> plain.Plain:
+        steps, said = self._recorded(log, trajectory)
+        length = len(steps)
         row = _row(key, trajectory, steps)
         progress = next((s["k"] for s in steps if s["st"] != "match"), length)
         row |= {"s": progress, "t": length}

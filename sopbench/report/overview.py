@@ -20,7 +20,8 @@ MAX_REPEATS = 100
 def build_overview(info: RunInfo, summary: Mapping[str, Any]) -> plain.Plain:
     """Plain JSON values for the page. `summary` may be empty: a run that was interrupted before its first summary."""
     facts = info.facts
-    online = facts.get("protocol") == "online"
+    protocol = facts.get("protocol")
+    protocol = protocol if protocol in ("online", "static") else "semi_online"
     complete = summary.get("complete") is True
     return {
         "run": plain.word(info.id),
@@ -28,15 +29,18 @@ def build_overview(info: RunInfo, summary: Mapping[str, Any]) -> plain.Plain:
         "version": plain.word(info.version),
         "model": plain.text(facts.get("model"), 400) or plain.text(summary.get("model"), 400) or "unnamed model",
         "suite": plain.word(facts.get("suite")) or "?",
-        "protocol": "online" if online else "semi_online",
+        "protocol": protocol,
         "diagnostic": facts.get("after_mismatch") == "continue",
         "profile": plain.word(plain.mapping(facts.get("profile")).get("id")),
         "adapter": plain.word(plain.mapping(facts.get("adapter")).get("name")),
         "summarised": bool(summary),
         "complete": complete,
-        "n": plain.count(summary.get("n", facts.get("n_trajectories"))),
+        "n": plain.count(
+            facts.get("n_trajectories") if protocol == "static" else summary.get("n", facts.get("n_trajectories"))
+        ),
+        "steps": plain.count(summary.get("n")) if protocol == "static" else None,
         "repeats": min(max(1, plain.count(facts.get("repeats"))), MAX_REPEATS),
-        "headline": _headline(summary, online),
+        "headline": _headline(summary, _metrics(facts)),
         "counts": {name: plain.number(summary.get(name)) for name in _COUNTS},
         "facts": _facts(info),
         "charts": _charts(summary),
@@ -62,13 +66,25 @@ _SEMI_ONLINE = (
     ("tsr", "TSR", "task success: trajectories matched to the end"),
 )
 _ONLINE = (("success", "Success", "tasks that the environment itself found solved"),)
+_STEPS = (
+    ("sr", "SR", "step success: steps that match, of all steps"),
+    ("tm", "TM", "type match: steps whose action type is the expert's, of all steps"),
+    ("gr", "GR", "grounding: of the steps where expert and model click, those that match"),
+)
+_GROUNDING = (("accuracy", "Accuracy", "clicks inside the target's box, of all targets"),)
 
 
-def _headline(summary: Mapping[str, Any], online: bool) -> list[plain.Plain]:
+def _metrics(facts: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    if facts.get("protocol") == "static":
+        return _GROUNDING if plain.mapping(facts.get("static")).get("metrics") == "accuracy" else _STEPS
+    return _ONLINE if facts.get("protocol") == "online" else _SEMI_ONLINE
+
+
+def _headline(summary: Mapping[str, Any], metrics: tuple[tuple[str, str, str], ...]) -> list[plain.Plain]:
     """Each number with its 95 % interval; or, where trajectories are not scored, its bounds and no mean."""
     ci, bounds = plain.mapping(summary.get("ci95")), plain.mapping(summary.get("bounds"))
     rows: list[plain.Plain] = []
-    for key, label, meaning in _ONLINE if online else _SEMI_ONLINE:
+    for key, label, meaning in metrics:
         names = [key, "tsr"] if key == "success" else [key]
         row = plain.without_none(
             {
@@ -90,7 +106,7 @@ def _facts(info: RunInfo) -> list[list[str]]:
     """Rows of label, value, and how to show it: `text`, `code`, or `hash` (shortened, with the whole to copy)."""
     facts = info.facts
     adapter, profile = plain.mapping(facts.get("adapter")), plain.mapping(facts.get("profile"))
-    prompt = plain.mapping(adapter.get("prompt"))
+    prompt, static = plain.mapping(adapter.get("prompt")), plain.mapping(facts.get("static"))
     rows: list[tuple[str, object, str]] = [
         ("Model", facts.get("model"), "code"),
         ("Suite", facts.get("suite"), "code"),
@@ -105,7 +121,10 @@ def _facts(info: RunInfo) -> list[list[str]]:
         ("Scoring profile", profile.get("id"), "code"),
         ("Profile hash", profile.get("hash"), "hash"),
         ("Images per request", facts.get("images"), "text"),
-        ("After a mismatch", facts.get("after_mismatch"), "text"),
+        ("After a mismatch", None if static else facts.get("after_mismatch"), "text"),
+        ("History told", f"the {static['history']}'s" if static.get("history") else None, "text"),
+        ("Instruction told", "of every step, in words of hash" if static.get("instruction") else None, "text"),
+        ("Instruction words", static.get("instruction"), "hash"),
         ("Sampling", _options(facts.get("sampling")), "text"),
         ("Policy", _options(facts.get("policy")), "text"),
         ("Data hash", facts.get("data_sha256"), "hash"),
@@ -152,6 +171,7 @@ def _charts(summary: Mapping[str, Any]) -> plain.Plain:
                 }
                 for kind, row in _named(summary.get("by_action"))
             ],
+            "groups": [_group(tag, rows) for tag, rows in _named(summary.get("groups"))],
             "reasons": plain.counts(summary.get("reasons")),
             "first_failure_by_action": plain.counts(summary.get("first_failure_by_action")),
             "confusion": [
@@ -160,6 +180,24 @@ def _charts(summary: Mapping[str, Any]) -> plain.Plain:
             ],
         }
     )
+
+
+def _group(tag: object, rows: Mapping[str, Any]) -> plain.Plain:
+    """The main metric of each value of a tag (and TM, where there is one)."""
+    return {
+        "tag": plain.word(str(tag)),
+        "rows": [
+            plain.without_none(
+                {
+                    "value": plain.word(str(value)) or "?",
+                    "n": plain.count(row.get("n")),
+                    "main": _first(plain.number(row.get(name)) for name in ("accuracy", "sr")),
+                    "tm": plain.number(row.get("tm")),
+                }
+            )
+            for value, row in _named(rows)
+        ],
+    }
 
 
 def _by_step(value: object) -> list[plain.Plain]:
@@ -192,6 +230,8 @@ def _usage(summary: Mapping[str, Any]) -> plain.Plain:
                 {
                     "pg": plain.number(ceiling.get("pg")),
                     "tsr": plain.number(ceiling.get("tsr")),
+                    "sr": plain.number(ceiling.get("sr")),
+                    "accuracy": plain.number(ceiling.get("accuracy")),
                     "missing": plain.counts(ceiling.get("missing")),
                 }
             ),

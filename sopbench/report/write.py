@@ -43,7 +43,7 @@ def write_report(
     episodes = build_episodes(
         run.episodes(),
         trajectories,
-        online=overview["protocol"] == "online",
+        protocol=overview["protocol"],
         complete=overview["complete"],
         repeats=overview["repeats"],
         n_trajectories=plain.count(info.facts.get("n_trajectories")) or None,

@@ -73,6 +73,20 @@ function byAction(rows) {
     }))));
 }
 
+// The main metric by the values of one tag.
+function byGroup(group) {
+  const steps = group.rows.some((row) => row.tm !== undefined);
+  return card("By " + visible(group.tag ?? "?"),
+    steps && el("span", { class: "keys" }, el("span", { class: "key front" }, "whole action (SR)"), el("span", { class: "key back" }, "type only (TM)")),
+    bars(group.rows.map((row) => ({
+      label: el("span", null, visible(row.value), el("small", null, " n " + num(row.n))),
+      value: (row.main ?? 0) / 100,
+      behind: row.tm === undefined ? undefined : row.tm / 100,
+      text: el("span", null, row.main === undefined ? "\u2013" : one(row.main), el("small", null, row.tm === undefined ? "" : " / " + one(row.tm))),
+      title: visible(row.value) + ": " + (row.main === undefined ? "not all is scored" : row.main + " %") + ", n " + row.n,
+    }))));
+}
+
 function reasons(pairs) {
   const shown = [...pairs].sort((a, b) => b[1] - a[1]).slice(0, 12);
   const most = Math.max(1, ...shown.map((pair) => pair[1]));
@@ -83,7 +97,7 @@ function reasons(pairs) {
       text: num(n),
       tone: reason.startsWith("parse:") ? "warn" : "bad",
       title: reasonWords(reason) + ": " + num(n),
-      filter: ROWS.some((row) => row.reason === reason) ? { reason } : null,
+      filter: ROWS.some((row) => TESTS.reason(row, reason)) ? { reason } : null,
     })), true));
 }
 
@@ -100,7 +114,7 @@ function confusion(rows) {
     return el("tr", null, el("th", { scope: "row" }, label(row.gold), el("small", null, " " + num(sum))), preds.map((pred) => {
       const count = n.get(pred) || 0;
       const same = pred === row.gold;
-      const found = !same && count && ROWS.some((r) => r.kind === row.gold && r.pred === pred);
+      const found = !same && count && ROWS.some((r) => r.faults.some((fault) => fault.kind === row.gold && fault.pred === pred));
       return el("td", null, pick(found ? { kind: row.gold, pred } : null, {
         class: "cell" + (same ? " same" : "") + (count ? "" : " none"),
         vars: { v: Math.sqrt(count / sum) },

@@ -28,7 +28,7 @@ function listSection() {
 }
 
 function legend() {
-  const shown = ONLINE ? ["acted", "parse", "not_scored"] : ["match", "mismatch", "parse", "not_scored", "unreached"];
+  const shown = ONLINE ? ["acted", "parse", "not_scored"] : STATIC ? ["match", "mismatch", "parse", "not_scored"] : ["match", "mismatch", "parse", "not_scored", "unreached"];
   return el("ul", { class: "legend", "aria-label": "Step symbols" }, shown.map((state) =>
     el("li", null, el("span", { class: "step " + state, "data-icon": STATES[state].icon, "aria-hidden": "true" }), STATES[state].word.toLowerCase())));
 }
@@ -98,6 +98,7 @@ function drawPages(shown) {
 function progressWords(row) {
   if (ONLINE) return plural(row.t, "step") + (row.reason ? ": " + reasonWords(row.reason) : "");
   const head = row.s + " of " + plural(row.t, "step") + " matched";
+  if (STATIC && row.t > 1) return row.out === "not_scored" ? head + "; not all scored: " + reasonWords(row.reason) : head;
   return row.out === "success" ? head : head + "; " + (row.out === "failed" ? "step " + (row.at + 1) + ": " : "not scored: ") + reasonWords(row.reason);
 }
 
@@ -105,7 +106,10 @@ function progressWords(row) {
 function progressBar(row) {
   const cell = (state, grow, diag) => el("span", { class: "step " + state + (diag ? " diag" : ""), "data-icon": STATES[state].icon, vars: grow > 1 ? { grow } : {} });
   let cells;
-  if (row.t <= MAX_CELLS) cells = row.steps.map((step) => cell(step.st, 1, step.diag));
+  if (STATIC && row.t > MAX_CELLS) {
+    const n = (state) => row.steps.filter((step) => step.st === state).length;
+    cells = ["match", "mismatch", "parse", "not_scored"].map((state) => n(state) > 0 && cell(state, n(state)));
+  } else if (row.t <= MAX_CELLS) cells = row.steps.map((step) => cell(step.st, 1, step.diag));
   else {
     const stop = row.steps[row.s];
     const done = ONLINE ? "acted" : "match";

@@ -39,7 +39,8 @@ function banner() {
 function tiles() {
   const c = RUN.counts;
   const solved = ROWS.filter((row) => row.out === "success").length;
-  const items = [[num(solved) + " / " + num(ROWS.length), (RUN.repeats > 1 ? "episodes" : ONLINE ? "tasks" : "trajectories") + " solved"]];
+  const whole = STATIC ? "trajectories whose every step matches" : (RUN.repeats > 1 ? "episodes" : ONLINE ? "tasks" : "trajectories") + " solved";
+  const items = [[num(solved) + " / " + num(ROWS.length), whole]];
   if (c.scored_steps !== undefined && c.scored_steps !== null) items.push([num(c.scored_steps), ONLINE ? "steps taken" : "steps scored"]);
   if (RUN.usage.mean_score !== undefined) items.push([(100 * RUN.usage.mean_score).toFixed(1) + " %", "mean score"]);
   if (RUN.usage.mean_steps !== undefined) items.push([one(RUN.usage.mean_steps), "mean steps a task"]);
@@ -76,11 +77,12 @@ function usage() {
 
 function ceiling() {
   const c = RUN.usage.ceiling;
-  if (!c || (c.pg === undefined && c.tsr === undefined)) return null;
-  const whole = c.pg === 100 && c.tsr === 100;
+  const limits = [["PG", c?.pg], ["TSR", c?.tsr], ["SR", c?.sr], ["Accuracy", c?.accuracy]].filter((pair) => pair[1] !== undefined);
+  if (!limits.length) return null;
+  const whole = limits.every((pair) => pair[1] === 100);
   const missing = c.missing || [];
   return card("Adapter ceiling", whole ? "This adapter can say every action of the suite." : "The best that any model can reach in this adapter's language.",
-    [el("div", { class: "ceiling" }, [["PG", c.pg], ["TSR", c.tsr]].filter((pair) => pair[1] !== undefined).map(([name, value]) =>
+    [el("div", { class: "ceiling" }, limits.map(([name, value]) =>
       el("div", null, el("b", null, one(value), el("small", null, "%")), el("span", null, name + " at most")))),
     missing.length ? el("p", { class: "note" }, "No words for: ", missing.map(([kind, n]) => label(kind) + " (" + num(n) + ")").join(", ")) : null]);
 }
@@ -91,8 +93,8 @@ function spread() {
   if (!tsr && flips === undefined) return null;
   return card("Repeats", "the same trajectories, asked again",
     [tsr?.some((value) => value !== null) && el("div", { class: "ceiling" }, tsr.map((value, index) => el("div", null, el("b", null, value === null ? "\u2013" : one(value), value !== null && el("small", null, "%")), el("span", null, "TSR, repeat " + (index + 1))))),
-    flips !== undefined && el("p", { class: "note" }, flips ? plural(flips, "trajectory is", "trajectories are") + " solved by some repeats and not by others:" : "Every repeat solves the same trajectories."),
-    flips ? el("p", { class: "fliplist" }, ids.map((id) => PLACE.has(id + "\n0") && el("a", { class: "chip", href: linkTo(PLACE.get(id + "\n0"), 0) }, visible(id))), ids.length < flips && " and " + num(flips - ids.length) + " more") : null]);
+    flips !== undefined && el("p", { class: "note" }, STATIC ? plural(flips, "step matches", "steps match") + " in some repeats and not in others." : flips ? plural(flips, "trajectory is", "trajectories are") + " solved by some repeats and not by others:" : "Every repeat solves the same trajectories."),
+    flips && !STATIC ? el("p", { class: "fliplist" }, ids.map((id) => PLACE.has(id + "\n0") && el("a", { class: "chip", href: linkTo(PLACE.get(id + "\n0"), 0) }, visible(id))), ids.length < flips && " and " + num(flips - ids.length) + " more") : null]);
 }
 
 function diagnostic() {
@@ -104,7 +106,7 @@ function diagnostic() {
 }
 
 function title() {
-  const protocol = ONLINE ? "online" : RUN.diagnostic ? "semi-online, continuing after mismatches" : "semi-online";
+  const protocol = ONLINE ? "online" : STATIC ? plural(RUN.steps, "step") + ", each asked alone" : RUN.diagnostic ? "semi-online, continuing after mismatches" : "semi-online";
   const parts = [plural(RUN.n, ONLINE ? "task" : "trajectory", ONLINE ? "tasks" : "trajectories"), protocol, RUN.profile && "profile " + visible(RUN.profile), RUN.adapter && "adapter " + visible(RUN.adapter), RUN.repeats > 1 && RUN.repeats + " repeats"];
   return el("div", { class: "title" }, el("p", { class: "eyebrow" }, "Suite ", el("b", null, visible(RUN.suite))),
     el("h1", null, visible(RUN.model)), el("p", { class: "lead" }, parts.filter(Boolean).join(" \u00b7 ")));
@@ -114,7 +116,7 @@ function charts() {
   const c = RUN.charts;
   return el("div", { class: "cards" },
     c.first_failure?.length && firstFailures(c.first_failure), c.by_length?.length && byLength(c.by_length),
-    c.by_action?.length && byAction(c.by_action), c.reasons?.length && reasons(c.reasons),
+    c.groups?.map(byGroup), c.by_action?.length && byAction(c.by_action), c.reasons?.length && reasons(c.reasons),
     c.confusion?.length && confusion(c.confusion), usage(), el("div", { class: "stack" }, ceiling(), spread(), diagnostic()));
 }
 

@@ -3,11 +3,24 @@
 const DATA = JSON.parse(byId("data").textContent);
 const RUN = DATA.overview;
 const ONLINE = RUN.protocol === "online";
+const STATIC = RUN.protocol === "static";
 const ROWS = DATA.rows;
 const PAGE_SIZE = 50;
 
+// What filters look at: the step that ended an episode; in a static run, where no step ends anything, each step that does not match.
+function faultsOf(row) {
+  if (!STATIC) return row.out === "success" ? [] : [row];
+  return row.steps.filter((step) => step.st !== "match").map((step) => ({
+    reason: step.reason ?? step.error?.reason,
+    kind: step.gold?.action,
+    pred: step.st === "parse" ? "parse_failure" : step.pred?.action,
+    at: step.k,
+  }));
+}
+
 ROWS.forEach((row, index) => {
   row.index = index;
+  row.faults = faultsOf(row);
   row.search = [row.id, row.goal, ...(row.tags || []).flat()].join("\n").toLowerCase();
 });
 const PLACE = new Map(ROWS.map((row) => [row.id + "\n" + row.rep, row]));
@@ -45,10 +58,10 @@ function inLength(row, group) {
 
 const TESTS = {
   out: (row, value) => row.out === value,
-  reason: (row, value) => row.reason === value,
-  kind: (row, value) => row.kind === value && row.out !== "success",
-  pred: (row, value) => row.pred === value,
-  at: (row, value) => row.out !== "success" && row.at === Number(value),
+  reason: (row, value) => row.faults.some((fault) => fault.reason === value),
+  kind: (row, value) => row.faults.some((fault) => fault.kind === value),
+  pred: (row, value) => row.faults.some((fault) => fault.pred === value && (view.kind === "" || fault.kind === view.kind)),
+  at: (row, value) => row.faults.some((fault) => fault.at === Number(value)),
   len: inLength,
   q: (row, value) => row.search.includes(value.toLowerCase().trim()),
 };
@@ -76,8 +89,9 @@ function select() {
 function tally(field) {
   const found = new Map();
   for (const row of ROWS) {
-    const value = row[field];
-    if (value !== undefined && value !== "" && (field !== "kind" || row.out !== "success")) found.set(value, (found.get(value) || 0) + 1);
+    for (const value of new Set(row.faults.map((fault) => fault[field]))) {
+      if (value !== undefined && value !== "") found.set(value, (found.get(value) || 0) + 1);
+    }
   }
   return [...found].sort((a, b) => b[1] - a[1] || natural.compare(String(a[0]), String(b[0])));
 }

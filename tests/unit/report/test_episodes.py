@@ -41,7 +41,7 @@ def build(*records: StepRecord | EpisodeEnd, given: dict[str, Trajectory] | None
     for record in records:
         logs[record.episode, record.repeat].add(record)
     fields: dict[str, Any] = {
-        "online": False,
+        "protocol": "semi_online",
         "complete": True,
         "repeats": 1,
         "n_trajectories": None,
@@ -170,7 +170,7 @@ class TestOnline:
         return EpisodeEnd(episode="e", **({"outcome": "scored", "score": 1.0, "steps": 1} | more))
 
     def online(self, *records: StepRecord | EpisodeEnd, **options: Any) -> dict[str, Any]:
-        return row(*records, online=True, given={"e": Trajectory("e", "the goal", ())}, **options)
+        return row(*records, protocol="online", given={"e": Trajectory("e", "the goal", ())}, **options)
 
     def test_the_environment_decides(self) -> None:
         found = self.online(self.acted(0), self.end())
@@ -198,5 +198,24 @@ class TestOnline:
 
     def test_the_current_screen_is_the_last_image_of_the_request(self) -> None:
         record = self.acted(0).model_copy(update={"images": ("b" * 64, "c" * 64)})
-        found = build(record, online=True, screens_dir=Path("run/screens"))
+        found = build(record, protocol="online", screens_dir=Path("run/screens"))
         assert [screen.path for screen in found.slots.screens] == [Path("run/screens") / ("c" * 64 + ".png")]
+
+
+class TestStatic:
+    """Steps that were asked alone: none of them ends anything."""
+
+    def test_a_mismatch_in_the_middle_leaves_the_rest_as_it_is(self) -> None:
+        found = row(
+            scored(0), scored(1, match=False, action={"action": "wait", "time": 1}), scored(2), protocol="static"
+        )
+        assert (found["out"], found["s"], found["t"], found["at"]) == ("failed", 2, 3, 1)
+        assert [step["st"] for step in found["steps"]] == ["match", "mismatch", "match"]
+
+    def test_all_steps_matched_is_a_success(self) -> None:
+        assert row(scored(0), scored(1), scored(2), protocol="static")["out"] == "success"
+
+    def test_a_step_that_was_never_asked_is_not_scored(self) -> None:
+        found = row(scored(0), scored(2, match=False), protocol="static")
+        assert (found["out"], found["reason"], found["at"]) == ("not_scored", "not_played", 1)
+        assert [step["st"] for step in found["steps"]] == ["match", "not_scored", "mismatch"]

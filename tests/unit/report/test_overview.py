@@ -135,3 +135,35 @@ ANYTHING = st.recursive(
 @given(st.dictionaries(st.sampled_from(KEYS), ANYTHING), st.dictionaries(st.sampled_from(list(FACTS)), ANYTHING))
 def test_no_summary_and_no_facts_break_the_page(summary: dict[str, Any], facts: dict[str, Any]) -> None:
     json_for_html(build_overview(info(**facts), summary))
+
+
+STATIC = {"protocol": "static", "static": {"history": "expert", "instruction": "12" * 32, "metrics": "steps"}}
+
+
+def test_a_static_run_is_led_by_step_success_and_says_what_its_requests_told() -> None:
+    summary = {
+        "complete": True,
+        "n": 40,
+        "sr": 61.0,
+        "tm": 80.0,
+        "gr": None,
+        "ci95": {"sr": [50, 70], "tm": [70, 90]},
+        "groups": {"category": {"shop": {"n": 10, "scored": 10, "sr": 50.0, "tm": 60.0, "gr": None}}},
+    }
+    overview = build_overview(info(**STATIC), summary)
+    assert [(row["label"], row.get("value")) for row in overview["headline"]] == [("SR", 61.0), ("TM", 80.0)]
+    assert (overview["protocol"], overview["n"], overview["steps"]) == ("static", 7, 40)
+    facts = {label: value for label, value, _ in overview["facts"]}
+    assert facts["History told"] == "the expert's"
+    assert facts["Instruction words"] == "12" * 32
+    assert "After a mismatch" not in facts
+    assert overview["charts"]["groups"] == [
+        {"tag": "category", "rows": [{"value": "shop", "n": 10, "main": 50.0, "tm": 60.0}]}
+    ]
+
+
+def test_a_grounding_run_is_led_by_accuracy() -> None:
+    static = STATIC["static"] | {"metrics": "accuracy", "instruction": None}  # type: ignore[operator]
+    summary = {"complete": False, "accuracy": None, "bounds": {"accuracy": [40.0, 60.0]}}
+    overview = build_overview(info(protocol="static", static=static), summary)
+    assert [(row["label"], row["bounds"]) for row in overview["headline"]] == [("Accuracy", [40.0, 60.0])]
