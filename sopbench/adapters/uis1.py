@@ -1,13 +1,14 @@
 """UI-S1-7B, and Qwen2.5-VL-7B as its paper's base model: `<think>..</think>`, then `<action>{JSON}</action>`.
 
 Facts from X-PLUG/MobileAgent 11cea575: `UI-S1/x/data/agent/json.py` (messages and reply form), `x/qwen/data_format.py` (which screens are kept),
-`x/data/agent/base.py` (coordinates rounded to whole pixels), `evaluation/eval_qwenvl.py` (two screens).
+`x/data/agent/base.py` (coordinates rounded to whole pixels), `evaluation/eval_qwenvl.py` (two screens), `evaluation/qwenvl_utils.py` (sampling).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from sopbench.actions import ACTION_KINDS, Action
 from sopbench.adapters.base import (
@@ -35,6 +36,7 @@ class UiS1(Adapter):
     history = "a conversation: system, then user (text, screen) and assistant (the model's own raw reply) in turn"
     expresses = frozenset(ACTION_KINDS)
     default_images = 2
+    default_sampling = MappingProxyType({"top_k": 1})
     server_flags = ("--limit-mm-per-prompt '{\"image\": 2}'",)
     image_token_side = QWEN_FACTOR
 
