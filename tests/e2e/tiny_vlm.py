@@ -1,6 +1,6 @@
 # The names of torch and transformers are known only in the server's environment, where this file runs.
 # mypy: disable-error-code="import-not-found, import-untyped, no-untyped-call, unused-ignore"
-"""Make the tiny model that the end-to-end tests serve: a Qwen2.5-VL of well under a million parameters that speaks `colours`.
+"""Make the tiny model that the end-to-end tests serve: a Qwen2.5-VL of half a million parameters that speaks `colours`.
 
     .venv-vllm/bin/python -m tests.e2e.tiny_vlm OUT
 
@@ -9,7 +9,7 @@ path. The weights start random and are trained here for about a minute, with a f
 the spot; nothing is downloaded. It ends with an error, and writes no `ready.json`, if the model does not answer a held-out set
 without a mistake.
 
-Its image processor shrinks every screen to about ten visual tokens (`MAX_PIXELS`), far below the limits that the `uis1` family
+Its image processor shrinks every screen to three visual tokens (`MAX_PIXELS`), far below the limits that the `uis1` family
 declares. That keeps a CPU quick, and is the situation of a server that resizes images by limits of its own.
 """
 
@@ -21,7 +21,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -43,35 +43,45 @@ SPECIALS: Final = (
     "<|vision_end|>",
     "<|image_pad|>",
     "<|video_pad|>",
+    "<|picture_1|>",
+    "<|picture_2|>",
 )
 IMAGE: Final = "<|vision_start|><|image_pad|><|vision_end|>"
+IMAGES: Final = (IMAGE + "<|picture_1|>", IMAGE + "<|picture_2|>")
+"""The first image of a request and those after it. The numbers are this model's own, and what makes it learn their order in a minute."""
 ASK: Final = "<|im_start|>assistant\n"
 END: Final = "<|im_end|>\n"
 
 IGNORED: Final = -100
 """The label of a token on which the student is not taught."""
 
-TERMS: Final = ((400, 4e-3), (250, 2e-3), (250, 2e-3))
-"""Steps and highest learning rate of each round of training. The rounds end when an exam is passed without a mistake."""
+TERMS: Final = ((300, 4e-3), (150, 2e-3), (200, 2e-3), (200, 2e-3))
+"""Steps and highest learning rate of each round of training. From the second on, the rounds end when an exam is passed without a
+mistake; one at least is a reserve on a machine whose arithmetic leads elsewhere."""
 
 POOL: Final = 160
 """Different screens of each colour to learn from; with few, the student learns those by heart and errs on others."""
 
-LESSONS: Final = ((10, 16), (20, 12), (20, 12), (60, 6), (200, 2))
-"""A batch: the most words in a piece of prose, and how many dialogues, so that every batch has about as many tokens."""
+PROSE: Final = (10, 20, 20, 20, 60, 60, 200)
+"""The most words in a piece of prose, drawn anew for every dialogue."""
+BATCH_TOKENS: Final = 2400
+"""A batch has so many tokens at most, padding included; dialogues of like length share one."""
 
 TEMPLATE: Final = (
+    "{% set seen = namespace(images=0) %}"
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
     "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
     "{% for part in message['content'] %}"
-    "{% if part['type'] in ('image', 'image_url') %}" + IMAGE + "{% elif 'text' in part %}{{ part['text'] }}{% endif %}"
+    "{% if part['type'] in ('image', 'image_url') %}{% set seen.images = seen.images + 1 %}"
+    "{% if seen.images == 1 %}" + IMAGES[0] + "{% else %}" + IMAGES[1] + "{% endif %}"
+    "{% elif 'text' in part %}{{ part['text'] }}{% endif %}"
     "{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 
 SPLIT: Final = r" ?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+"
 
-WORDS: Final = (
+VOCABULARY: Final = (
     "a add agent alarm all an and answer app as at back be box button by can card check click close content coordinate date delete do"
     " done down drag each earlier edit enter far find finger first for form format from give go goal has height home how icon image in"
     " input instruction is it item json key last left list long mail mark me menu message must name next new no not note now of off on one"
@@ -79,7 +89,8 @@ WORDS: Final = (
     " second seconds see send set settings should show so start state status step string success swipe system tap task text that the"
     " then there think this thought time timer title to top turn type two under until up use user video wait was what when which width"
     " with word write x y you your"
-).split()
+)
+WORDS: Final = tuple(VOCABULARY.split())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -96,6 +107,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     facts: dict[str, Any] = {"parameters": student.parameters, "seed": options.seed}
     for term, (steps, rate) in enumerate(TERMS):
         student.train(steps, rate)
+        if term == 0:
+            continue
         right, asked = student.exam(term)
         facts |= {"terms": term + 1, "right": right, "asked": asked, "seconds": round(time.monotonic() - began, 1)}
         print(json.dumps(facts), flush=True)
@@ -103,7 +116,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             student.save()
             (options.out / "ready.json").write_text(json.dumps(facts) + "\n")
             return 0
-    print(f"tiny_vlm: it answers only {right} of {asked} new requests after {len(TERMS)} terms; lengthen TERMS", file=sys.stderr)
+    print(
+        f"tiny_vlm: it answers only {right} of {asked} new requests after {len(TERMS)} terms; lengthen TERMS",
+        file=sys.stderr,
+    )
     return 1
 
 
@@ -111,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 class Dialogue:
     """A request and its right answer.
 
-    pieces: the request's text, with one `IMAGE` for each screen, in parts; a part marked True is an earlier reply of the assistant
+    pieces: the request's text, with one of `IMAGES` for each screen, in parts; a part marked True is an earlier reply of the assistant
     that is right about the screens before it, so the student can be taught on it too. screens: their colours, in order.
     """
 
@@ -128,17 +144,14 @@ class Dialogue:
 
 
 def dialogue(rng: random.Random, longest: int) -> Dialogue:
-    """A made-up request of the shapes that harnesses send: several turns with the last two screens, or all in one turn."""
+    """A made-up request of the shape that the `uis1` family sends: one turn a screen, of which the last one or two are shown."""
     colours = [rng.choice(COLOURS) for _ in range(rng.randint(1, 5))]
     shown = min(len(colours), rng.choice([1, 2, 2, 2]))
     pieces = [(f"<|im_start|>system\n{_prose(rng, longest)}<|im_end|>\n", False)]
-    if rng.random() < 0.35:
-        between = _prose(rng, 6) if rng.random() < 0.5 else ""
-        pieces.append((_turn(rng, _prose(rng, longest) + between.join([IMAGE] * shown), 30) + ASK, False))
-        return Dialogue(tuple(pieces), tuple(colours[-shown:]))
     for index, colour in enumerate(colours):
         visible = index >= len(colours) - shown
-        pieces.append((_turn(rng, IMAGE if visible else "", 60 if index == 0 else 12) + ASK, False))
+        image = IMAGES[index - len(colours) + shown] if visible else ""
+        pieces.append((_turn(rng, image, 60 if index == 0 else 12) + ASK, False))
         if index < len(colours) - 1:
             # Half the time the history says anything, so that only the screens themselves can be trusted.
             right = visible and rng.random() < 0.5
@@ -164,8 +177,20 @@ def _prose(rng: random.Random, longest: int) -> str:
         elif kind < 0.9:
             pieces.append(str(rng.randint(0, 1200)) + rng.choice(["", ",", "."]))
         else:
-            pieces.append(rng.choice(['{"action":', '"coordinate":', "[x, y]", "}", "<think>", "</action>", "\n", "\n- ", "Goal:", "..."]))
+            pieces.append(
+                rng.choice(
+                    ['{"action":', '"coordinate":', "[x, y]", "}", "<think>", "</action>", "\n", "\n- ", "Goal:", "..."]
+                )
+            )
     return " ".join(pieces)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A dialogue as the model takes it. row: each token with its label; screens: each image's patches and grid."""
+
+    row: list[tuple[int, int]]
+    screens: list[tuple[Any, Any]]
 
 
 class Student:
@@ -176,6 +201,8 @@ class Student:
 
         self.torch = torch
         torch.manual_seed(seed)
+        # Two threads that wait for each other after each small matrix take ten times as long where other work shares the cores.
+        torch.set_num_threads(1)
         self.folder = folder
         self.rng = random.Random(seed)
         self.pool: dict[Colour, list[tuple[Any, Any]]] = {}
@@ -197,16 +224,14 @@ class Student:
 
     def train(self, steps: int, rate: float) -> None:
         """One term: AdamW, the rate rising for a tenth of `steps` and then falling to nothing."""
-        torch, rng = self.torch, self.rng
-        pool = self.pool = self.pool or {c: [self._pixels(draw(c, n)) for n in range(POOL)] for c in COLOURS}
+        torch = self.torch
+        self.pool = self.pool or {c: [self._pixels(draw(c, n)) for n in range(POOL)] for c in COLOURS}
         optimiser = torch.optim.AdamW(self.model.parameters(), rate, weight_decay=0.01)
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=steps, pct_start=0.1)
         self.model.train()
         began = time.monotonic()
-        for step in range(steps):
-            longest, count = rng.choice(LESSONS)
-            lessons = [dialogue(rng, longest) for _ in range(count)]
-            loss = self.model(**self._batch(lessons, pool, rng)).loss
+        for step, lessons in zip(range(steps), self._batches(), strict=False):
+            loss = self.model(**self._tensors(lessons)).loss
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             optimiser.step()
@@ -232,34 +257,55 @@ class Student:
                 print(f"wanted {request.answer!r}, got {said!r}", flush=True)
         return right, asked
 
-    def _row(self, lesson: Dialogue, sizes: Sequence[int]) -> list[tuple[int, int]]:
-        """Tokens with their labels. `sizes`: how many visual tokens each screen has."""
-        image = self.tokenizer.convert_tokens_to_ids("<|image_pad|>")
-        left = iter(sizes)
-        row: list[tuple[int, int]] = []
-        for text, taught in (*lesson.pieces, (lesson.answer + END, True)):
-            for token in self.tokenizer(text).input_ids:
-                row += [(token, token if taught else IGNORED)] * (next(left) if token == image else 1)
-        return row
-
     def _pixels(self, image: Any) -> tuple[Any, Any]:
         features = self.processor.image_processor(images=[image], return_tensors="pt")
         return features["pixel_values"], features["image_grid_thw"]
 
-    def _batch(self, lessons: Sequence[Dialogue], pool: dict[Colour, list[tuple[Any, Any]]], rng: random.Random) -> dict[str, Any]:
-        """Tokens padded on the right; labels on the right replies only. The screens come from `pool`, already cut into patches."""
+    def _batches(self) -> Iterator[list[Lesson]]:
+        """Dialogues without end, the like in length together so that little is padding, batches in random order."""
+        while True:
+            lessons = sorted((self._lesson() for _ in range(96)), key=lambda lesson: len(lesson.row))
+            batches: list[list[Lesson]] = [[]]
+            for lesson in lessons:
+                if (len(batches[-1]) + 1) * len(lesson.row) > BATCH_TOKENS and batches[-1]:
+                    batches.append([])
+                batches[-1].append(lesson)
+            self.rng.shuffle(batches)
+            yield from batches
+
+    def _lesson(self) -> Lesson:
+        """A new dialogue on screens from the pool.
+
+        Beside the right replies, the student is taught to know after each image what its colour is: half of the way to the reply.
+        """
+        talk = dialogue(self.rng, self.rng.choice(PROSE))
+        screens = [self.rng.choice(self.pool[colour]) for colour in talk.screens]
+        image = self.tokenizer.convert_tokens_to_ids("<|image_pad|>")
+        marks = self.tokenizer.convert_tokens_to_ids(["<|picture_1|>", "<|picture_2|>"])
+        row: list[tuple[int, int]] = []
+        seen, side = 0, IGNORED
+        for text, taught in (*talk.pieces, (talk.answer + END, True)):
+            for token in self.tokenizer(text).input_ids:
+                count = 1
+                if token == image:
+                    _, grid = screens[seen]
+                    count, seen = int(grid.prod()) // MERGE**2, seen + 1
+                row += [(token, token if taught else side)] * count
+                # A label says what the model should put out one token before it.
+                side = self._word(" " + talk.screens[seen - 1]) if token in (image, *marks) else IGNORED
+        return Lesson(row, screens)
+
+    def _word(self, text: str) -> int:
+        """The number of a word that is one token."""
+        (token,) = self.tokenizer(text).input_ids
+        return int(token)
+
+    def _tensors(self, lessons: Sequence[Lesson]) -> dict[str, Any]:
+        """The model's inputs, padded on the right."""
         torch = self.torch
         pad, image = self.tokenizer.pad_token_id, self.tokenizer.convert_tokens_to_ids("<|image_pad|>")
-        rows: list[list[tuple[int, int]]] = []  # a token and its label
-        pixels, grids = [], []
-        for lesson in lessons:
-            sizes = []
-            for colour in lesson.screens:
-                patches, grid = rng.choice(pool[colour])
-                pixels.append(patches)
-                grids.append(grid)
-                sizes.append(int(grid.prod()) // MERGE**2)
-            rows.append(self._row(lesson, sizes))
+        rows = [lesson.row for lesson in lessons]
+        screens = [screen for lesson in lessons for screen in lesson.screens]
         width = max(len(row) for row in rows)
         ids = torch.full((len(rows), width), pad)
         labels, mask = torch.full_like(ids, IGNORED), torch.zeros_like(ids)
@@ -270,8 +316,8 @@ class Student:
             "input_ids": ids,
             "attention_mask": mask,
             "labels": labels,
-            "pixel_values": torch.cat(pixels),
-            "image_grid_thw": torch.cat(grids),
+            "pixel_values": torch.cat([patches for patches, _ in screens]),
+            "image_grid_thw": torch.cat([grid for _, grid in screens]),
             "mm_token_type_ids": (ids == image).int(),
         }
 
@@ -283,12 +329,17 @@ def _tokenizer() -> Any:
 
     core = Tokenizer(models.BPE())
     core.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(Regex(SPLIT), behavior="isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        [
+            pre_tokenizers.Split(Regex(SPLIT), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
     )
     core.decoder = decoders.ByteLevel()
     replies = [reply(first, last) for first in COLOURS for last in COLOURS]
     common = [f"{w} {w}" for w in WORDS]
-    trainer = trainers.BpeTrainer(vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
     core.train_from_iterator(replies + common * 2, trainer)
     core.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in SPECIALS])
     return PreTrainedTokenizerFast(
