@@ -95,6 +95,19 @@ class Terminate:
 
 Action: TypeAlias = Click | LongPress | Swipe | Type | Open | SystemButton | Key | Wait | Answer | Terminate
 ACTION_KINDS: tuple[str, ...] = tuple(a.kind for a in get_args(Action))
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "click": ("coordinate",),
+    "long_press": ("coordinate", "time"),
+    "swipe": ("coordinate", "coordinate2"),
+    "type": ("text",),
+    "open": ("text",),
+    "system_button": ("button",),
+    "key": ("text",),
+    "wait": ("time",),
+    "answer": ("text",),
+    "terminate": ("status",),
+}
+"""The fields of the released form, by kind."""
 
 Direction = Literal["up", "down", "left", "right"]
 
@@ -142,6 +155,12 @@ def from_released(obj: Mapping[str, Any], size: Size) -> Action:
         case "terminate":
             return Terminate(_choice(obj, "status", STATUSES))  # type: ignore[arg-type]  # likewise one of STATUSES
     raise ActionError("unknown_action", f"{kind[:60]!r} is not one of {', '.join(ACTION_KINDS)}")
+
+
+def released_only(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """`obj`, which `from_released` has read, without the fields that it ignores: what is kept of it has been checked."""
+    kind = str(obj["action"])
+    return {"action": kind} | {name: obj[name] for name in ARGUMENTS[kind] if name in obj}
 
 
 def to_released(action: Action, size: Size) -> dict[str, Any]:

@@ -7,7 +7,6 @@ where the recording is merely odd and a profile has a rule for it: boxes may ove
 
 from __future__ import annotations
 
-import hashlib
 import os
 import statistics
 from collections import Counter, defaultdict
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from sopbench.errors import DataError
+from sopbench.files import file_sha256
 from sopbench.geometry import Point, Size
 from sopbench.imagepattern import propose_pattern
 from sopbench.trajectory import Step, Trajectory, scan_trajectories, screens_in
@@ -178,7 +178,7 @@ def check_data(
 
     return DataReport(
         file=str(file),
-        sha256=_sha256(file),
+        sha256=file_sha256(file),
         trajectories=len(trajectories),
         actions=dict(Counter(step.kind for _, _, step in _steps(trajectories)).most_common()),
         first_actions=dict(Counter(t.steps[0].kind for t in trajectories).most_common()),
@@ -274,8 +274,3 @@ def _off_screen(step: Step, size: Size) -> Iterator[str]:
 def _points(step: Step) -> list[Point]:
     """The gold points in original pixels, the frame of `step.boxes`."""
     return [Point(*step.content[name]) for name in ("coordinate", "coordinate2") if name in step.content]
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()

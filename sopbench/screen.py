@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +14,17 @@ from typing import BinaryIO
 
 from PIL import Image, UnidentifiedImageError
 
-from sopbench.errors import DataError
+from sopbench.errors import DataError, shown
+from sopbench.files import open_regular, why
 from sopbench.geometry import Size
 
 MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "MPO": "image/jpeg", "WEBP": "image/webp"}
 MAX_BYTES = 64 * 1024 * 1024
 MAX_PIXELS = 50_000_000
 """More than any screen has (8K: 33 million). A small file can claim to be a huge image: it is refused before its pixels are asked for."""
+UPRIGHT = 1
+_ORIENTATION = 0x0112
+"""EXIF's tag for how the picture is to be turned before it is shown."""
 
 _NO_IMAGE = (
     UnidentifiedImageError,
@@ -36,6 +41,21 @@ _NO_IMAGE = (
 def _opened(handle: BinaryIO) -> Image.Image:
     """The image with its header read: of the formats that a screen may have, and no other of the many that Pillow reads."""
     return Image.open(handle, formats=("PNG", "JPEG", "WEBP"))
+
+
+def _oddity(image: Image.Image) -> str | None:
+    """Why servers would not agree on what this file shows, known from its header; None where they do.
+
+    vLLM 0.32 turns a picture as its EXIF says, other servers and releases do not: nobody would know in which size coordinates are meant.
+    """
+    if image.format in ("PNG", "WEBP") and getattr(image, "n_frames", 1) > 1:
+        return "is animated: a screen is one picture. Save the frame that was seen"
+    if image.format == "PNG" and "exif" not in image.info:
+        return None  # asking Pillow for it would decode the whole picture
+    orientation = image.getexif().get(_ORIENTATION, UPRIGHT)
+    if orientation != UPRIGHT:
+        return f"says of itself that it must be turned (EXIF orientation {shown(orientation)}): some servers do that, some do not. Save it upright"
+    return None
 
 
 class Screen:
@@ -92,22 +112,20 @@ class Screen:
             return
         assert self._path is not None
         try:
-            handle = self._path.open("rb")
+            handle = open_regular(self._path)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-            why = getattr(error, "strerror", None) or error
             raise DataError(
-                f"screen {self.label}: cannot read {self._path} ({why}). Give the folder that holds the "
+                f"screen {self.label}: cannot read {self._path} ({why(error)}). Give the folder that holds the "
                 "screens with --images DIR; `sopbench data check` lists every missing screen"
             ) from error
         with handle:
+            if os.fstat(handle.fileno()).st_size > MAX_BYTES:
+                raise DataError(f"screen {self.label}{self._where} is larger than {MAX_BYTES} bytes")
             yield handle
 
     def read(self) -> bytes:
         with self.open() as handle:
-            data = handle.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise DataError(f"screen {self.label}: larger than {MAX_BYTES} bytes")
-        return data
+            return handle.read(MAX_BYTES)
 
     @cached_property
     def nbytes(self) -> int:
@@ -136,13 +154,15 @@ class Screen:
         with self.open() as handle:
             try:
                 with _opened(handle) as image:
-                    size, kind = image.size, image.format or "?"
+                    size, kind, odd = image.size, image.format or "?", _oddity(image)
             except _NO_IMAGE as error:
                 raise DataError(f"screen {self.label}{self._where} is not a readable PNG, JPEG or WebP") from error
         if size[0] * size[1] > MAX_PIXELS:
             raise DataError(
                 f"screen {self.label}{self._where} claims {size[0]}x{size[1]} pixels, more than {MAX_PIXELS} in all"
             )
+        if odd is not None:
+            raise DataError(f"screen {self.label}{self._where} {odd}")
         return Size(*size), MEDIA_TYPES[kind]
 
     @property

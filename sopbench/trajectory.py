@@ -14,8 +14,9 @@ from pathlib import Path, PurePosixPath
 from string import Formatter
 from typing import Any, TypeVar
 
-from sopbench.actions import Action, from_released
+from sopbench.actions import Action, from_released, released_only
 from sopbench.errors import ActionError, DataError, shown
+from sopbench.files import open_regular, why
 from sopbench.geometry import Box, Size
 from sopbench.screen import Screen
 
@@ -192,9 +193,9 @@ def to_jsonl_object(trajectory: Trajectory, screenshots: Sequence[str]) -> dict[
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, by number. Of a line that is too long only so much as shows that it is."""
     try:
-        handle = file.open("rb")
+        handle = open_regular(file)
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        raise DataError(f"cannot read {file} ({getattr(error, 'strerror', None) or error})") from error
+        raise DataError(f"cannot read {file} ({why(error)})") from error
     with handle:
         number = 0
         while line := handle.readline(MAX_LINE_BYTES + 1):
@@ -278,9 +279,8 @@ def _step(obj: Any, episode: str, index: int, resolve: ScreenResolver) -> Step:
     if not isinstance(check, dict):
         raise DataError("`check_options` is not an object")
     boxes = read_boxes(check.get("candidate_bbox", content.get("bbox", obj.get("bbox"))))
-    content = {key: value for key, value in content.items() if key != "bbox"}
     return Step(
-        content=content,
+        content=released_only(content),
         screen=resolve(recorded, episode, index),
         boxes=boxes,
         instruction=_optional_text(obj, "step_instruction"),

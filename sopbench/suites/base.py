@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,8 +68,3 @@ class Suite(ABC):
 
     def environment(self, task: OnlineTask) -> OnlineEnvironment:
         raise UsageError(f"suite {self.name} is not played online")
-
-
-def file_sha256(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()

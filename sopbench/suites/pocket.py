@@ -7,8 +7,9 @@ from importlib import resources
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from sopbench.files import file_sha256
 from sopbench.online.base import OnlineEnvironment, OnlineTask
-from sopbench.suites.base import DataSource, Loaded, Suite, file_sha256
+from sopbench.suites.base import DataSource, Loaded, Suite
 from sopbench.trajectory import load_trajectories, screens_in
 
 SPLIT = "test"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from sopbench.errors import DataError
-from sopbench.suites.base import DataSource, Loaded, Suite, file_sha256
+from sopbench.files import file_sha256
+from sopbench.suites.base import DataSource, Loaded, Suite
 from sopbench.trajectory import load_trajectories, screens_in
 
 
@@ -18,7 +18,5 @@ class SopSuite(Suite):
 
     def _load(self, source: DataSource, limit: int | None) -> Loaded:
         assert source.file is not None
-        if not source.file.is_file():
-            raise DataError(f"--data {source.file}: no such file")
         screens = screens_in(source.images, source.pattern) if source.images else None
         return Loaded(file_sha256(source.file), load_trajectories(source.file, screens, limit=limit))
