@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -207,22 +209,26 @@ class _Session:
             folder = RunFolder(Path("runs") / name)
         else:
             folder = RunFolder(self.config.out)
-        if folder.exists():
-            what = f"cannot {'resume' if resume else 'continue'} the run in {folder.path}"
-            require_same(folder.info().facts, facts, what=what)
-            return folder
-        if folder.path.exists() and (not folder.path.is_dir() or any(folder.path.iterdir())):
-            raise UsageError(f"--out {folder.path} exists and is no run; choose a new folder")
-        folder.create(
-            RunInfo(
-                id=f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
-                created=now.isoformat(timespec="seconds"),
-                version=__version__,
-                fingerprint=fingerprint(facts),
-                facts=facts,
-                settings=settings,
-            )
+        info = RunInfo(
+            id=f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
+            created=now.isoformat(timespec="seconds"),
+            version=__version__,
+            fingerprint=fingerprint(facts),
+            facts=facts,
+            settings=settings,
         )
+        info.check("this run")
+        if not folder.exists():
+            if folder.has_other_files():
+                raise UsageError(f"--out {folder.path} exists and is no run; choose a new folder")
+            with suppress(FileExistsError):  # another process may start a run there at this very moment
+                folder.create(info)
+        recorded = folder.info()
+        if origin := recorded.settings.get("rescored_from"):
+            raise UsageError(f"{folder.path} is a re-scoring of {origin}: resume that run, then score it again")
+        if recorded.id != info.id:
+            what = f"cannot {'resume' if resume else 'continue'} the run in {folder.path}"
+            require_same(recorded.facts, facts, what=what)
         return folder
 
 
@@ -285,7 +291,7 @@ def _static_rows(logs: Mapping[tuple[str, int], EpisodeLog]) -> list[dict[str, A
 def _require_some_screens(loaded: Loaded) -> None:
     """Some missing screens are reported where they are met; none at all is a wrong folder, and nothing is started."""
     screens = [step.screen for t in loaded.trajectories for step in t.steps]
-    missing = [s for s in screens if s.path is not None and not s.path.is_file()]
+    missing = [s for s in screens if s.path is not None and not os.path.isfile(s.path)]
     if screens and len(missing) == len(screens):
         raise DataError(
             f"none of the {len(screens)} screens is there: the first would be {missing[0].path}. Give their folder with "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from reprlib import Repr
 
 EXIT_COMPLETE = 0
@@ -47,6 +48,11 @@ class CannotExpress(SopbenchError):
 
 class PromptError(SopbenchError):
     """A publisher's prompt text that cannot be had, or is not what was pinned."""
+
+
+def command(*words: object) -> str:
+    """A command line for a message, quoted as a shell wants it: it will be copied."""
+    return shlex.join(map(str, words))
 
 
 def shown(value: object) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sopbench.errors import DataError, shown
+
 FloatArray = npt.NDArray[np.float64]
 
 RESAMPLES = 10_000
@@ -84,6 +86,17 @@ def per_trajectory(outcomes: Sequence[Outcome]) -> tuple[list[str], FloatArray]:
         rows.setdefault(o.episode, []).append((o.progress / o.length, float(o.success)))
     means = np.array([np.mean(values, axis=0) for values in rows.values()], dtype=np.float64).reshape(len(rows), 2)
     return list(rows), np.column_stack([means, means.mean(axis=1)])
+
+
+def aligned(names: Sequence[str], others: Sequence[str], rows: FloatArray) -> FloatArray:
+    """`rows`, which belong to `others`, in the order of `names`. Raises `DataError` where the two do not name the same."""
+    place = {name: index for index, name in enumerate(others)}
+    if place.keys() != set(names):
+        odd = sorted(place.keys() ^ set(names))
+        raise DataError(
+            f"the journals of the two runs do not hold the same episodes; {shown(odd[0])} is in one of them only"
+        )
+    return rows[[place[name] for name in names]]
 
 
 def headline(outcomes: Sequence[Outcome]) -> Headline:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sopbench import stats
 from sopbench.api import Run
-from sopbench.errors import UsageError
+from sopbench.errors import UsageError, command
 from sopbench.runs.compare_static import compare_steps
 from sopbench.runs.fingerprint import require_same
 from sopbench.stats import Outcome
@@ -30,13 +30,14 @@ def compare(a: Run, b: Run) -> dict[str, Any]:
         return {"differs_in": differing(facts_a, facts_b)} | compare_steps(a, b)
     one, two = _outcomes(a), _outcomes(b)
     for run, outcomes in ((a, one), (b, two)):
-        if len({o.episode for o in outcomes}) != facts_a["n_trajectories"] or not all(o.scored for o in outcomes):
+        expected = run.info.facts["n_trajectories"] * run.info.facts["repeats"]
+        if len(outcomes) != expected or not all(o.scored for o in outcomes):
             raise UsageError(
-                f"{run.path} has episodes that are not scored; finish it first: sopbench resume {run.path}"
+                f"{run.path} has episodes that are not scored; finish it first: {command('sopbench', 'resume', run.path)}"
             )
     names, first = stats.per_trajectory(one)
     order, second = stats.per_trajectory(two)
-    second = second[[order.index(name) for name in names]] if order != names else second
+    second = stats.aligned(names, order, second)
     differences = second - first
     means = stats.bootstrap_means(differences)
     online = facts_a["protocol"] == "online"

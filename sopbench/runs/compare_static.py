@@ -22,7 +22,7 @@ def compare_steps(a: Run, b: Run) -> dict[str, Any]:
     facts_a, facts_b = a.info.facts, b.info.facts
     names, first = per_trajectory(one)
     order, second = per_trajectory(two)
-    second = second[[order.index(name) for name in names]] if order != names else second
+    second = stats.aligned(names, order, second)
     means = stats.bootstrap_means(np.column_stack([first, second]))
     width = first.shape[1]
     difference: dict[str, Any] = {}

@@ -12,13 +12,13 @@ from sopbench.actions import Action, Answer, to_released
 from sopbench.adapters.base import Adapter, ParsedReply, ParseFailure
 from sopbench.clients.base import Ask, AskFailed, Policy, Reply
 from sopbench.clients.prompt_hash import image_hashes, prompt_sha256
-from sopbench.errors import DataError, FingerprintMismatch
+from sopbench.errors import DataError, FingerprintMismatch, command
 from sopbench.geometry import Size
 from sopbench.online.base import EnvironmentFailed, OnlineEnvironment, OnlineTask
 from sopbench.protocols.online import OnlineEpisode
 from sopbench.protocols.semi_online import Pending, SemiOnlineEpisode
 from sopbench.protocols.static import StaticEpisode
-from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunFolder
+from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunFolder, require_own
 from sopbench.runs.journal import Journal
 from sopbench.runs.progress import Listener, Progress
 from sopbench.runs.records import AttemptRecord, EpisodeEnd, FailureRecord, StepRecord, VerdictRecord
@@ -49,7 +49,9 @@ async def play(plan: Play, folder: RunFolder, listener: Listener) -> AskFailed |
     Returns the refusal that every further request would have met too, where one ended the run early (an unknown model, a wrong key), else None.
     """
     with Journal(folder.journal_path) as journal:
-        player = _Player(plan, folder, journal, folder.episodes(), listener)
+        recorded = folder.episodes()
+        require_own(recorded, plan.loaded.ids, plan.repeats, folder)
+        player = _Player(plan, folder, journal, recorded, listener)
         await player.run()
     return player.stopped
 
@@ -296,9 +298,10 @@ class _Player:
     # -- shared ----------------------------------------------------------------------------------------------------
 
     def _judged_differently(self, record: StepRecord, profile: Profile) -> FingerprintMismatch:
+        again = command("sopbench", "score", self.folder.path, "--profile", profile.name)
         return FingerprintMismatch(
             f"episode {record.episode} step {record.step}: the recorded reply is judged differently today. "
-            f"Re-score the run instead of resuming it: sopbench score {self.folder.path}"
+            f"Re-score the run instead of resuming it: {again}"
         )
 
     async def _ask(

@@ -12,11 +12,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sopbench.errors import DataError
+from sopbench.errors import DataError, command, shown
+from sopbench.files import create_json, is_temporary, open_regular, read_json, why, write_json
 from sopbench.runs.fingerprint import fingerprint
 from sopbench.runs.records import EpisodeEnd, StepRecord
+from sopbench.runs.shapes import FactsShape, SettingsShape, first_fault, require_shape
 
-MAX_RECORD_BYTES = 4 * 1024 * 1024
+MAX_RECORD_BYTES = 32 * 1024 * 1024
+"""More than any line that a run writes: a response has at most 4 MiB (`clients.answers`), whose text takes three times as much as ASCII JSON."""
+
+MAX_INFO_BYTES = 4 * 1024 * 1024
+MAX_SUMMARY_BYTES = 64 * 1024 * 1024
+"""A summary may list every trajectory that flips, by its id."""
 
 
 class RunInfo(BaseModel):
@@ -32,9 +39,12 @@ class RunInfo(BaseModel):
     facts: dict[str, Any]
     settings: dict[str, Any]
 
-    def check(self) -> None:
+    def check(self, where: str) -> None:
+        """Raise `DataError` where facts or settings are not what code relies on, or do not fit the fingerprint."""
+        require_shape(FactsShape, self.facts, f"{where}: facts")
+        require_shape(SettingsShape, self.settings, f"{where}: settings")
         if fingerprint(self.facts) != self.fingerprint:
-            raise DataError(f"run {self.id}: run.json was changed by hand: its fingerprint does not fit its facts")
+            raise DataError(f"{where} was changed by hand: its fingerprint does not fit its facts")
 
 
 EpisodeKey = tuple[str, int]
@@ -87,31 +97,41 @@ class RunFolder:
     def screens_path(self) -> Path:
         return self.path / "screens"
 
+    @property
+    def info_path(self) -> Path:
+        return self.path / "run.json"
+
     def exists(self) -> bool:
-        return (self.path / "run.json").is_file()
+        return os.path.lexists(self.info_path)
+
+    def has_other_files(self) -> bool:
+        """Whether the path is taken by something that is no run: a file, or a folder with files of others."""
+        if not os.path.lexists(self.path):
+            return False
+        return not self.path.is_dir() or not all(map(is_temporary, self.path.iterdir()))
 
     def create(self, info: RunInfo) -> None:
+        """Write run.json. Raises `FileExistsError` where another process was faster."""
         self.path.mkdir(parents=True, exist_ok=True)
-        write_json(self.path / "run.json", info.model_dump())
+        create_json(self.info_path, info.model_dump())
 
     def info(self) -> RunInfo:
-        path = self.path / "run.json"
-        if not path.is_file():
+        if not self.exists():
             raise DataError(f"{self.path} is not a run: it has no run.json")
         try:
-            info = RunInfo.model_validate_json(path.read_bytes())
-        except (ValidationError, OSError) as error:
-            raise DataError(f"{path} cannot be read: {error}") from error
-        info.check()
+            info = RunInfo.model_validate(read_json(self.info_path, MAX_INFO_BYTES))
+        except ValidationError as error:
+            raise DataError(f"{self.info_path} is not what a run writes ({first_fault(error)})") from error
+        info.check(str(self.info_path))
         return info
 
     def summary(self) -> dict[str, Any]:
-        if not self.summary_path.is_file():
-            raise DataError(f"{self.path} has no summary.json yet; finish the run with: sopbench resume {self.path}")
-        try:
-            summary = json.loads(self.summary_path.read_bytes())
-        except ValueError as error:
-            raise DataError(f"{self.summary_path} is not JSON: {error}") from error
+        """The content of summary.json, whatever it says."""
+        if not os.path.lexists(self.summary_path):
+            raise DataError(
+                f"{self.path} has no summary.json yet; finish the run with: {command('sopbench', 'resume', self.path)}"
+            )
+        summary = read_json(self.summary_path, MAX_SUMMARY_BYTES)
         if not isinstance(summary, dict):
             raise DataError(f"{self.summary_path} is not a JSON object")
         return summary
@@ -121,9 +141,13 @@ class RunFolder:
 
     def records(self) -> Iterable[StepRecord | EpisodeEnd]:
         """Every whole line of the journal, in order. A torn last line (no newline: the writer was killed) is left out."""
-        if not self.journal_path.is_file():
+        if not os.path.lexists(self.journal_path):
             return
-        with self.journal_path.open("rb") as handle:
+        try:
+            handle = open_regular(self.journal_path)
+        except OSError as error:
+            raise DataError(f"cannot read {self.journal_path} ({why(error)})") from error
+        with handle:
             number = 0
             while line := handle.readline(MAX_RECORD_BYTES + 1):
                 number += 1
@@ -140,6 +164,17 @@ class RunFolder:
         return dict(logs)
 
 
+def require_own(logs: Iterable[EpisodeKey], ids: Iterable[str], repeats: int, folder: RunFolder) -> None:
+    """Raise `DataError` where the journal has lines of an episode or repeat that is not the run's: it would be counted in no mean and in every sum."""
+    known = set(ids)
+    for episode, repeat in logs:
+        if episode not in known or repeat >= repeats:
+            raise DataError(
+                f"{folder.journal_path} has lines of episode {shown(episode)}, repeat {repeat}, which this run does not play: "
+                "it was edited, or mixed with another run's"
+            )
+
+
 def read_record(line: bytes, where: str) -> StepRecord | EpisodeEnd:
     """One journal line as a record; raises `DataError` that says what is wrong with it."""
     try:
@@ -148,18 +183,6 @@ def read_record(line: bytes, where: str) -> StepRecord | EpisodeEnd:
             raise DataError(f"{where}: not a JSON object")
         return EpisodeEnd.model_validate(obj) if obj.get("end") is True else StepRecord.model_validate(obj)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise DataError(f"{where}: not a record ({'.'.join(map(str, first['loc']))}: {first['msg']})") from error
+        raise DataError(f"{where}: not a record ({first_fault(error)})") from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"{where}: not JSON ({error})") from error
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write through a temporary file, so that readers never see half of it."""
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w", encoding="ascii") as handle:
-        json.dump(value, handle, indent=1, ensure_ascii=True)
-        handle.write("\n")
-        handle.flush()
-        os.fsync(handle.fileno())
-    temporary.replace(path)

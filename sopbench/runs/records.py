@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from sopbench.actions import ACTION_KINDS
 
 RECORD_VERSION: Literal[1] = 1
 
 
+def _named(action: dict[str, Any]) -> dict[str, Any]:
+    if action.get("action") not in ACTION_KINDS:
+        raise ValueError("no action of the space")
+    return action
+
+
+Count = Annotated[int, Field(ge=0, lt=2**53)]
+Side = Annotated[int, Field(ge=1, lt=2**31)]
+Seconds = Annotated[float, Field(ge=0)]
+ReleasedAction = Annotated[dict[str, Any], AfterValidator(_named)]
+"""An action in the released form; of what is in it, only the name has been checked."""
+
+
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class VerdictRecord(_Frozen):
@@ -28,10 +43,10 @@ class FailureRecord(_Frozen):
 
 class AttemptRecord(_Frozen):
     endpoint: str
-    seconds: float
+    seconds: Seconds
     error: str | None = None
     detail: str | None = None
-    waited: float = 0.0
+    waited: Seconds = 0.0
 
 
 class StepRecord(_Frozen):
@@ -46,32 +61,34 @@ class StepRecord(_Frozen):
 
     v: Literal[1] = RECORD_VERSION
     episode: str
-    repeat: int = 0
-    attempt: int = 0
-    step: int
-    of: int | None = Field(default=None, description="steps of the expert's recording")
+    repeat: Count = 0
+    attempt: Count = 0
+    step: Count
+    of: Annotated[int, Field(ge=1, lt=2**53)] | None = Field(
+        default=None, description="steps of the expert's recording"
+    )
     outcome: Literal["scored", "not_scored", "acted"]
     diagnostic: bool = False
     prompt_sha256: str | None = None
     images: tuple[str, ...] = ()
     told: tuple[str, ...] | None = None
-    screen: tuple[int, int] | None = None
-    sent: tuple[int, int] | None = None
+    screen: tuple[Side, Side] | None = None
+    sent: tuple[Side, Side] | None = None
     reply: str | None = None
     thought: str | None = None
-    action: dict[str, Any] | None = None
+    action: ReleasedAction | None = None
     parse_failure: FailureRecord | None = None
     notes: tuple[str, ...] = ()
-    gold: dict[str, Any] | None = None
+    gold: ReleasedAction | None = None
     verdict: VerdictRecord | None = None
     error: FailureRecord | None = None
     finish_reason: str | None = None
     model: str | None = None
     endpoint: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    latency: float | None = None
-    queued: float | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    latency: Seconds | None = None
+    queued: Seconds | None = None
     attempts: tuple[AttemptRecord, ...] = ()
     at: str | None = Field(default=None, description="UTC time, ISO 8601, when the line was written")
 
@@ -82,11 +99,11 @@ class EpisodeEnd(_Frozen):
     v: Literal[1] = RECORD_VERSION
     end: Literal[True] = True
     episode: str
-    repeat: int = 0
-    attempt: int = 0
+    repeat: Count = 0
+    attempt: Count = 0
     outcome: Literal["scored", "not_scored"]
-    score: float | None = None
-    steps: int
+    score: Annotated[float, Field(ge=0, le=1)] | None = None
+    steps: Count
     said: str | None = None
     answers: tuple[str, ...] = ()
     error: FailureRecord | None = None

@@ -8,11 +8,11 @@ from itertools import takewhile
 
 from sopbench.actions import to_released
 from sopbench.adapters.base import Adapter, ParseFailure
-from sopbench.errors import DataError
+from sopbench.errors import DataError, UsageError
 from sopbench.geometry import Size
 from sopbench.protocols.reply import judge_reply
 from sopbench.runs.fingerprint import fingerprint, require_same
-from sopbench.runs.folder import EpisodeLog, RunFolder, RunInfo
+from sopbench.runs.folder import EpisodeLog, RunFolder, RunInfo, require_own
 from sopbench.runs.journal import Journal
 from sopbench.runs.records import FailureRecord, StepRecord, VerdictRecord
 from sopbench.scoring.base import Profile
@@ -35,15 +35,14 @@ def rescore_run(
         facts=facts,
         settings=info.settings | {"rescored_from": str(folder.path)},
     )
-    if target.exists():
-        target.journal_path.unlink(missing_ok=True)
+    logs = folder.episodes()
+    require_own(logs, loaded.ids, facts["repeats"], folder)
+    _make_room(target, info)
     target.create(new_info)
     keep_going = facts["after_mismatch"] == "continue"
     trajectories = {t.id: t for t in loaded.trajectories}
     with Journal(target.journal_path) as journal:
-        for (episode, _), log in folder.episodes().items():
-            if episode not in trajectories:
-                raise DataError(f"{folder.journal_path}: episode {episode!r} is not in the data")
+        for (episode, _), log in logs.items():
             if facts["protocol"] == "static":
                 rescored = _each_rescored(trajectories[episode], log, adapter, profile)
             else:
@@ -62,6 +61,18 @@ def _each_rescored(trajectory: Trajectory, log: EpisodeLog, adapter: Adapter, pr
         _judged(record, trajectory.steps[record.step], adapter, profile) if record.outcome == "scored" else record
         for record in records
     ]
+
+
+def _make_room(target: RunFolder, source: RunInfo) -> None:
+    """Remove an earlier re-scoring of the same run from `target`. Whatever else stands there was played once, and is not ours to remove."""
+    if target.exists():
+        there = target.info()
+        if "rescored_from" not in there.settings or there.id.rpartition("-")[0] != source.id:
+            raise UsageError(f"{target.path} holds another run; choose a new folder with --out")
+        for path in (target.summary_path, target.report_path, target.journal_path, target.info_path):
+            path.unlink(missing_ok=True)
+    elif target.has_other_files():
+        raise UsageError(f"{target.path} exists and is no run; choose a new folder with --out")
 
 
 def _rescored(

@@ -16,10 +16,11 @@ from typing import Any
 from phone_sketch import APPS, HEIGHT, WIDTH, Sketch, sketch
 
 from sopbench.adapters import get_adapter
+from sopbench.files import write_json
 from sopbench.geometry import Box
 from sopbench.online.base import OnlineTask
 from sopbench.runs.fingerprint import fingerprint
-from sopbench.runs.folder import RunFolder, RunInfo, write_json
+from sopbench.runs.folder import RunFolder, RunInfo
 from sopbench.runs.records import AttemptRecord, EpisodeEnd, FailureRecord, StepRecord, VerdictRecord
 from sopbench.runs.summary import summarise
 from sopbench.screen import Screen

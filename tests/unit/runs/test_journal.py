@@ -113,14 +113,30 @@ def test_a_new_start_of_an_online_episode_replaces_the_unfinished_one() -> None:
     assert log.end.score == 1.0
 
 
+FACTS = {
+    "suite": "sop",
+    "protocol": "semi_online",
+    "data_sha256": "d",
+    "ids_sha256": "i",
+    "n_trajectories": 1,
+    "repeats": 1,
+    "seed": None,
+    "profile": {"id": "strict@1", "hash": "h"},
+    "adapter": {"name": "uis1", "prompt": {"kind": "builtin", "sha256": "p", "note": ""}},
+    "images": 2,
+    "after_mismatch": "stop",
+    "model": "a",
+}
+
+
 def info(**facts: object) -> RunInfo:
     return RunInfo(id="i", created="now", version="0", fingerprint=fingerprint(facts), facts=facts, settings={})
 
 
 def test_a_run_json_edited_by_hand_is_noticed(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
-    folder.create(info(model="a"))
-    assert folder.info().facts == {"model": "a"}
+    folder.create(info(**FACTS))
+    assert folder.info().facts == FACTS
     obj = json.loads((tmp_path / "run.json").read_text())
     obj["facts"]["model"] = "b"
     (tmp_path / "run.json").write_text(json.dumps(obj))
