@@ -42,7 +42,10 @@ def _print(result: dict[str, Any]) -> None:
 
     out = console()
     for side in ("a", "b"):
-        out.print(f"{side}  {safe(result[side]['model'], 60)} · {result[side]['adapter']} · {result[side]['run']}")
+        who = " · ".join(
+            safe(result[side][name], limit) for name, limit in (("model", 60), ("adapter", 60), ("run", 500))
+        )
+        out.print(f"{side}  {who}")
     rows = []
     for name, diff in result["difference"].items():
         low, high = diff["ci95"]
@@ -59,7 +62,7 @@ def _print(result: dict[str, Any]) -> None:
     of = f"{result['n']} steps of {result['n_trajectories']} trajectories" if steps else f"{result['n']} trajectories"
     out.print(table(of, ("percent", "a", "b", "b - a", "95 % interval"), rows))
     if result["differs_in"]:
-        out.print("the runs differ in: " + ", ".join(result["differs_in"]))
+        out.print("the runs differ in: " + safe(", ".join(result["differs_in"]), 500))
     if test := result["mcnemar"]:
         out.print(
             f"McNemar on {'steps' if steps else 'TSR'}: only a {test['only_a']}, only b {test['only_b']}, p = {test['p']:.3g}"

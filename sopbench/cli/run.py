@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -169,20 +170,30 @@ def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report
     from sopbench.cli.report import count_screens
     from sopbench.cli.show import print_summary
     from sopbench.cli.terminal import Watch, print_json, safe
+    from sopbench.errors import command
 
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         with tell_fallback(), Watch(quiet=quiet) as watch:
             run = start(watch)
     except Interrupted as stop:
-        where = f"the run is kept; go on with: sopbench resume {stop.path}" if stop.path else "nothing was started"
-        print(f"interrupted: {where}", file=sys.stderr)
+        told = "nothing was started"
+        if stop.path is not None:
+            told = f"the run is kept; go on with: {command('sopbench', 'resume', stop.path)}"
+        print(f"interrupted: {told}", file=sys.stderr)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     summary = run.summary
-    wanted = report if report is not None else not as_json
-    page = run.report(progress=None if quiet else count_screens()) if wanted else None
     if as_json:
         print_json(summary)
-    else:
+    page = None
+    if report if report is not None else not as_json:
+        try:
+            page = run.report(progress=None if quiet else count_screens())
+        except KeyboardInterrupt:
+            again = command("sopbench", "report", run.path)
+            print(f"interrupted: the run itself is done; write its report with: {again}", file=sys.stderr)
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+    if not as_json:
         print_summary(summary)
         print(f"\nrun     {run.path}")
         if page is not None:
@@ -191,7 +202,8 @@ def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report
         detail = safe(summary["stopped"]["detail"], 1000)
         print(f"stopped early, since every request would meet this: {detail}", file=sys.stderr)
     if not summary["complete"]:
-        print(f"some episodes are not scored; try them again with: sopbench resume {run.path}", file=sys.stderr)
+        again = command("sopbench", "resume", run.path)
+        print(f"some episodes are not scored; try them again with: {again}", file=sys.stderr)
     raise typer.Exit(EXIT_COMPLETE if summary["complete"] else EXIT_UNSCORED)
 
 

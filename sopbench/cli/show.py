@@ -22,12 +22,19 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         from sopbench.api import load_run
         from sopbench.cli.terminal import print_json
+        from sopbench.errors import DataError, shown
 
-        summary = load_run(run).summary
+        recorded = load_run(run)
+        summary = recorded.summary
         if as_json:
             print_json(summary)
-        else:
+            return
+        try:
             print_summary(summary)
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:  # its JSON is anybody's
+            raise DataError(
+                f"{recorded.folder.summary_path} is not what a run writes ({type(error).__name__}: {shown(str(error))})"
+            ) from error
 
 
 def print_summary(summary: Mapping[str, Any]) -> None:
@@ -50,13 +57,13 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         rows = [(r["length"], r["n"], f"{r['pg']:.1f}", f"{r['tsr']:.1f}") for r in summary["by_length"]]
         out.print(table("by trajectory length", ("length", "n", "PG", "TSR"), rows))
     if summary.get("reasons"):
-        reasons = [(safe(reason, 60), n) for reason, n in list(summary["reasons"].items())[:10]]
+        reasons = [(reason[:60], n) for reason, n in list(summary["reasons"].items())[:10]]
         if summary["protocol"] == "static":
             out.print(table("mismatches, by reason", ("reason", "steps"), reasons))
         else:
             out.print(table("first mismatch, by reason", ("reason", "trajectories"), reasons))
     for line in _remarks(summary):
-        out.print(line)
+        out.print(safe(line, 2000))
 
 
 def metrics_shown(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -89,14 +96,12 @@ def _headline(summary: Mapping[str, Any]) -> Table:
 
 
 def _group_table(summary: Mapping[str, Any], tag: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
-    from sopbench.cli.terminal import safe
-
     names = metrics_shown(summary)
     shown = [
-        (safe(value, 40), row["n"], *("-" if row.get(key) is None else f"{row[key]:.1f}" for _, key in names))
+        (value[:40], row["n"], *("-" if row.get(key) is None else f"{row[key]:.1f}" for _, key in names))
         for value, row in rows.items()
     ]
-    return table(f"by {safe(tag, 40)}", (safe(tag, 40), "steps", *(label for label, _ in names)), shown)
+    return table(f"by {tag[:40]}", (tag[:40], "steps", *(label for label, _ in names)), shown)
 
 
 def _action_rows(by_action: Mapping[str, Mapping[str, int]]) -> list[tuple[object, ...]]:
@@ -142,9 +147,11 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) 
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="dim", pad_edge=False)
+    from sopbench.cli.terminal import safe
+
+    table = Table(title=safe(title, 400), box=box.SIMPLE_HEAD, title_justify="left", title_style="dim", pad_edge=False)
     for k, column in enumerate(columns):
-        table.add_column(column, justify="left" if k == 0 else "right")
+        table.add_column(safe(column, 400), justify="left" if k == 0 else "right")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        table.add_row(*(safe(cell, 400) for cell in row))
     return table

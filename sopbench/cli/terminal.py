@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 PLAIN_LINE_SECONDS = 10.0
+LEAST_WIDTH = 72
+"""Columns that tables are made for even where the terminal has fewer: a line that the terminal wraps can be read, a number that was cut off cannot."""
 
 
 def safe(text: object, limit: int = 200) -> str:
@@ -37,7 +39,9 @@ def complain(message: str) -> None:
 def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    out = Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    out.width = max(out.width, LEAST_WIDTH)
+    return out
 
 
 def print_json(value: Any) -> None:
@@ -71,6 +75,12 @@ class Watch:
     def __call__(self, progress: Progress) -> None:
         if self._quiet:
             return
+        try:
+            self._show(progress)
+        except OSError:  # nobody reads standard error any more (`2>&1 | head`): no reason to end a run that costs money
+            self._quiet = True
+
+    def _show(self, progress: Progress) -> None:
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task(progress.unit, total=progress.total, facts="")
