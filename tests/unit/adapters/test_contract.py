@@ -444,7 +444,7 @@ def test_facts_are_stated(adapter: Adapter) -> None:
     source = adapter.prompt_source()
     assert source.kind == "builtin"
     assert len(source.sha256) == 64
-    assert "not pulled" in source.note
+    assert source.note == "our words"
 
 
 def test_an_unknown_adapter_is_refused_with_the_known_names() -> None:
