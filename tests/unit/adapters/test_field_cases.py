@@ -96,6 +96,40 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             ("qwen3vl", '<tool_call>{"name": "mobile_use", "arguments": {"action": "click", "coordinate": [x, y]}}</tool_call>'),
         ]
     ],
+    ("3: open_app in AndroidWorld's words", "json_action", 'Reason: x\nAction: {"action_type": "open_app", "app_name": "Maps"}', {"action": "open", "text": "Maps"}),
+    ("3: open_app of OS-Genesis", "os_genesis", 'Low-level thought: x\naction: {"action_type":"open_app","app_name":"Maps"}', {"action": "open", "text": "Maps"}),
+    *[
+        (f"4: a refusal to {name}", name, "Sorry, I can't help with that", {"parse_failure": "no_action"})
+        for name in ("agentcpm", "os_genesis", "os_genesis_pixels", "json_action")
+    ],
+    (
+        "6: AndroidWorld means the content",
+        "json_action",
+        'Reason: swipe left to see more\nAction: {"action_type": "scroll", "direction": "right"}',
+        {"action": "swipe", "coordinate": [810, 1200], "coordinate2": [270, 1200]},
+    ),
+    ("6: AgentCPM means the finger", "agentcpm", '{"POINT":[750,500],"to":"left"}', {"action": "swipe", "coordinate": [810, 1200], "coordinate2": [270, 1200]}),
+    ("7: cut off in an object", "agentcpm", '{"thought":"x","POINT":[500,', {"parse_failure": "truncated"}),
+    ("7: cut off behind a label", "json_action", 'Reason: x\nAction: {"action_type":', {"parse_failure": "truncated"}),
+    ("14: a box as a point", "agentcpm", '{"POINT":[10,850,50,890]}', {"action": "click", "coordinate": [32.4, 2088]}),
+    *[
+        (f"17: {label} with a direction, by {name}", name, f'Low-level thought: x\n{label} {{"action_type":"scroll","direction":"down"}}', {"action": "swipe", "coordinate": [540, 1800], "coordinate2": [540, 600]})
+        for name in ("os_genesis", "os_genesis_pixels")
+        for label in ("Action:", "action:")
+    ],
+    ("18: fenced JSON", "agentcpm", '```json\n{"thought":"x","POINT":[500,500]}\n```', {"action": "click", "coordinate": [540, 1200]}),
+    ("18: a long press", "agentcpm", '{"POINT":[500,500],"duration":1000}', {"action": "long_press", "coordinate": [540, 1200], "time": 1}),
+    ("18: no such button", "agentcpm", '{"PRESS":"RECENT"}', {"parse_failure": "bad_argument", "named": "RECENT"}),
+    ("19: per-mille of the screen", "agentcpm", '{"POINT":[500,500]}', {"action": "click", "coordinate": [540, 1200]}),
+    ("20: two frames, two names", "os_genesis", 'action: {"action_type":"click","x":540,"y":600}', {"action": "click", "coordinate": [583.2, 1440]}),
+    ("20: the same in pixels", "os_genesis_pixels", 'action: {"action_type":"click","x":540,"y":600}', {"action": "click", "coordinate": [540, 600]}),
+    ("an index needs a list of elements", "json_action", 'Action: {"action_type": "click", "index": 5}', {"parse_failure": "bad_argument", "named": "index"}),
+    ("an action outside the space", "json_action", 'Action: {"action_type": "double_tap", "x": 1, "y": 2}', {"parse_failure": "unknown_action", "named": "double_tap"}),
+    ("a status is not an action", "agentcpm", '{"STATUS":"continue"}', {"parse_failure": "no_action"}),
+    *[
+        (f"a placeholder in {name}", name, reply, {"parse_failure": "placeholder"})
+        for name, reply in [("agentcpm", '{"POINT":[x,y]}'), ("json_action", 'Action: {"action_type": "click", "x": x, "y": y}')]
+    ],
 ]  # fmt: skip
 
 every_case = pytest.mark.parametrize(("name", "reply", "wanted"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
