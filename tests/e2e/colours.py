@@ -22,6 +22,8 @@ COLOURS: Final[tuple[Colour, ...]] = get_args(Colour)
 
 SCREEN: Final = (540, 1200)
 """Width and height of a screen, in pixels."""
+SENT: Final = (532, 1204)
+"""The same after smart_resize: the image whose pixels a `uis1` model's coordinates are."""
 
 ACTIONS: Final[dict[Colour, dict[str, Any]]] = {
     "red": {"action": "click", "coordinate": [266, 301]},
@@ -29,7 +31,7 @@ ACTIONS: Final[dict[Colour, dict[str, Any]]] = {
     "blue": {"action": "system_button", "button": "Back"},
     "plain": {"action": "wait", "time": 2},
 }
-"""What each colour asks for, in the released form, coordinates in pixels of the 532x1204 image."""
+"""What each colour asks for, in the released form, coordinates in pixels of `SENT`."""
 
 
 def reply(first: Colour, last: Colour) -> str:

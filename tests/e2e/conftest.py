@@ -54,5 +54,5 @@ def server(vllm_python: Path, tiny_model: Path) -> Iterator[VllmServer]:
 @pytest.fixture(scope="session")
 def narrow_server(vllm_python: Path, tiny_model: Path) -> Iterator[VllmServer]:
     """A server started wrong: one image in a request, and a context that a harness's prompt does not fit."""
-    with VllmServer(vllm_python, tiny_model, CACHE / "narrow_server.log", images=1, context=256) as running:
+    with VllmServer(vllm_python, tiny_model, CACHE / "narrow_server.log", images=1, context=512) as running:
         yield running

@@ -83,20 +83,19 @@ def test_too_many_images_are_refused(server: VllmServer, narrow_server: VllmServ
 
 
 def test_a_prompt_longer_than_the_context_is_refused(narrow_server: VllmServer) -> None:
-    answer = post(narrow_server, [{"role": "user", "content": "open the settings " * 200}])
+    answer = post(narrow_server, [{"role": "user", "content": "open the settings " * narrow_server.context}])
     assert answer.status_code == 400
     error = answer.json()["error"]
     assert error["message"].startswith(
-        "This model's maximum context length is 256 tokens. However, your prompt contains at least"
+        f"This model's maximum context length is {narrow_server.context} tokens. However, your prompt contains at least"
     )
     assert (error["type"], error["param"], error["code"]) == ("BadRequestError", "input_tokens", 400)
 
 
 def test_a_reply_that_does_not_fit_is_cut_at_the_context(narrow_server: VllmServer) -> None:
     """No error then: the reply ends with `finish_reason` length."""
-    answer = post(
-        narrow_server, [{"role": "user", "content": "open the settings " * 60}], max_tokens=250, ignore_eos=True
-    ).json()
+    asked = [{"role": "user", "content": "open the settings " * (narrow_server.context // 4)}]
+    answer = post(narrow_server, asked, max_tokens=narrow_server.context // 2, ignore_eos=True).json()
     assert answer["usage"]["total_tokens"] == narrow_server.context
     assert answer["choices"][0]["finish_reason"] == "length"
 
