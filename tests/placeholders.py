@@ -17,7 +17,9 @@ LARGE = Size(1440, 3120)
 
 def size_for(trajectory: Trajectory) -> Size:
     """1080x2400, or 1440x3120 for the recordings whose gold points lie beyond that."""
-    points = [step.content[key] for step in trajectory.steps for key in ("coordinate", "coordinate2") if key in step.content]
+    points = [
+        step.content[key] for step in trajectory.steps for key in ("coordinate", "coordinate2") if key in step.content
+    ]
     beyond = any(x > USUAL.width or y > USUAL.height for x, y in points)
     return LARGE if beyond else USUAL
 
