@@ -86,12 +86,16 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
 
 
 def _plain_text(message: Message) -> str | None:
-    """The content as a plain string where no image is in it: some chat templates take nothing else for system and assistant turns.
+    """The content as a plain string where it is one text: some chat templates take nothing else for system and assistant turns.
 
-    Several texts are joined by a line break, as vLLM joins text parts for such templates.
+    Several texts stay a list, also without an image: templates put them together without anything in between, and a family's released code may count on that.
     """
-    texts = [part.text for part in message.parts if isinstance(part, Text)]
-    return "\n".join(texts) if len(texts) == len(message.parts) else None
+    match message.parts:
+        case ():
+            return ""
+        case (Text(text),):
+            return text
+    return None
 
 
 def _part_object(part: Text | Image) -> dict[str, Any]:

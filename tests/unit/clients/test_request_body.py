@@ -55,7 +55,7 @@ def test_base64_joins_across_chunks(nbytes):
     assert max(len(chunk) for chunk in body.chunks()) <= max(4 * CHUNK // 3, 200)
 
 
-def test_content_without_images_is_a_plain_string_and_with_images_a_list():
+def test_one_text_is_a_plain_string_and_anything_else_a_list():
     conversation = [
         Message("system", (Text("s"),)),
         Message("user", (Text("a"), Text("b"))),
@@ -64,7 +64,7 @@ def test_content_without_images_is_a_plain_string_and_with_images_a_list():
     ]
     assert [m["content"] for m in request_object(conversation, "m", Sampling())["messages"]] == [
         "s",
-        "a\nb",
+        [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
         [
             {"type": "text", "text": "a"},
             {"type": "image_url", "image_url": {"url": "data:image/png;base64,YWJj"}},
