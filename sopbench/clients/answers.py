@@ -104,4 +104,5 @@ def _count(value: Any) -> int | None:
 
 
 def _short(value: Any) -> str | None:
-    return value[:200] if isinstance(value, str) else None
+    """A name that the server chose; half a surrogate pair, which no file could hold, becomes a question mark."""
+    return value[:200].encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else None

@@ -12,6 +12,13 @@ from sopbench.adapters.base import Adapter, Message
 from sopbench.errors import SopbenchError
 from sopbench.geometry import Size
 
+MAX_MODEL_NAME = 300
+
+
+def is_model_name(name: str) -> bool:
+    """Whether a model's name can stand in a request, a record and a terminal. Endpoints choose it, and so may anybody."""
+    return 0 < len(name) <= MAX_MODEL_NAME and name.isprintable()
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:

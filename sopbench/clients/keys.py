@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from sopbench.errors import UsageError
+
+_LOGIN = re.compile(r"//[^/@\s'\"]*@")
 
 KEY_VARIABLES = ("SOPBENCH_API_KEY", "OPENAI_API_KEY")
 
@@ -28,6 +31,7 @@ def api_key_from_environment(environment: Mapping[str, str] | None = None) -> st
     return None
 
 
-def without_key(text: str, key: str | None) -> str:
-    """`text` with the key blotted out: servers quote it in their error messages."""
+def without_secrets(text: str, key: str | None) -> str:
+    """`text` with the key and passwords in addresses blotted out: servers quote keys in their errors, libraries the address of a proxy."""
+    text = _LOGIN.sub("//***@", text)
     return text.replace(key, "***") if key else text

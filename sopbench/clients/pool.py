@@ -27,7 +27,7 @@ from sopbench.clients.base import Ask, AskFailed, Attempt, Policy, PoolStatus, R
 from sopbench.clients.body import RequestBody, request_options
 from sopbench.clients.endpoints import Endpoint, choose, next_release
 from sopbench.clients.gate import Gate
-from sopbench.clients.keys import without_key
+from sopbench.clients.keys import without_secrets
 from sopbench.clients.refusals import Refusal, read_refusal
 from sopbench.clients.transport import ResponseTooLarge, Transport, connection_words
 from sopbench.clients.urls import normalise_base_urls, proxy_for
@@ -204,7 +204,7 @@ class EndpointPool(Policy):
             endpoint.answered()
             self._gate.succeeded()
         else:
-            detail = without_key(outcome.detail, self._api_key)
+            detail = without_secrets(outcome.detail, self._api_key)
             job.attempts.append(Attempt(endpoint.url, now - started, outcome.error, detail, job.waited))
             self._note_failure(outcome, endpoint, started, now, epoch)
         job.waited = 0.0
@@ -280,7 +280,7 @@ class EndpointPool(Policy):
 
     async def _pause(self, job: _Job, endpoint: Endpoint, refusal: Refusal) -> None:
         """Wait before the next try, or raise the `AskFailed` that ends it."""
-        detail = without_key(refusal.detail, self._api_key)
+        detail = without_secrets(refusal.detail, self._api_key)
         if not refusal.retry:
             raise job.failed(refusal.kind, detail, fatal=refusal.fatal)
         job.avoid = endpoint

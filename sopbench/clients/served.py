@@ -9,10 +9,12 @@ from typing import Any
 
 import aiohttp
 
-from sopbench.clients.keys import without_key
+from sopbench.clients import BUILTIN_PREFIX
+from sopbench.clients.base import is_model_name
+from sopbench.clients.keys import without_secrets
 from sopbench.clients.refusals import error_words
 from sopbench.clients.transport import Response, ResponseTooLarge, Transport, connection_words
-from sopbench.clients.urls import normalise_base_url, proxy_for
+from sopbench.clients.urls import is_url, normalise_base_url, proxy_for
 from sopbench.errors import SopbenchError
 
 MAX_MODELS = 10_000
@@ -47,7 +49,7 @@ async def served_models(
         raise EndpointError(f"{url}/models is no list of models: the response has no end") from error
     except (aiohttp.ClientError, OSError) as error:
         raise EndpointError(
-            f"{url} cannot be reached: {connection_words(error)}. Is the server up, and is this its address?"
+            f"{url} cannot be reached: {without_secrets(connection_words(error), api_key)}. Is the server up, and is this its address?"
         ) from error
     finally:
         await transport.close()
@@ -65,7 +67,13 @@ async def only_model(base_url: str, *, api_key: str | None = None) -> str:
         raise EndpointError(
             f"{url} serves several models; choose one: --model NAME --base-url {url}. It serves: {shown}"
         )
-    return names[0]
+    name = names[0]
+    if not is_model_name(name) or is_url(name) or name.startswith(BUILTIN_PREFIX):
+        raise EndpointError(
+            f"{url} serves a model whose name cannot stand in a record ({name[:60]!r}): serve it under another one "
+            "(vLLM: --served-model-name)"
+        )
+    return name
 
 
 def _models(url: str, response: Response, api_key: str | None) -> tuple[ServedModel, ...]:
@@ -74,7 +82,7 @@ def _models(url: str, response: Response, api_key: str | None) -> tuple[ServedMo
             f"{url} wants a key (HTTP {response.status}): set the environment variable SOPBENCH_API_KEY"
         )
     if response.status != 200:
-        words = without_key(error_words(response.body), api_key)[:300]
+        words = without_secrets(error_words(response.body), api_key)[:300]
         raise EndpointError(
             f"{url}/models answers HTTP {response.status}{f' ({words})' if words else ''}. Name the model yourself: --model NAME --base-url {url}"
         )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from sopbench.adapters.base import Adapter
-from sopbench.clients.base import Policy, Sampling
+from sopbench.clients.base import MAX_MODEL_NAME, Policy, Sampling, is_model_name
 from sopbench.errors import UsageError
 from sopbench.prompts.choosing import Wanted, checked_wanted
+from sopbench.runs.shapes import MAX_REPEATS
 from sopbench.scoring.base import Profile
 from sopbench.suites.base import DataSource, Loaded, Suite
 
@@ -25,6 +27,10 @@ class Prices:
 
     prompt: float
     completion: float
+
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(price) and price >= 0 for price in (self.prompt, self.completion)):
+            raise UsageError(f"prices are numbers from 0, not {self.prompt} and {self.completion}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +74,14 @@ class RunConfig:
             value = getattr(self, name)
             if value is not None and value < low:
                 raise UsageError(f"{name} must be at least {low}, not {value}")
-        if not (self.attempt_timeout > 0 and self.deadline > 0):
+        if self.repeats > MAX_REPEATS:
+            raise UsageError(f"repeats must be at most {MAX_REPEATS}, not {self.repeats}")
+        if not all(math.isfinite(t) and t > 0 for t in (self.attempt_timeout, self.deadline)):
             raise UsageError("timeouts are positive numbers of seconds")
+        if not is_model_name(self.model):
+            raise UsageError(
+                f"a model's name has 1 to {MAX_MODEL_NAME} characters that can be printed, not {self.model[:60]!r}"
+            )
         if self.after_mismatch not in ("stop", "continue"):
             raise UsageError(f"after_mismatch is stop or continue, not {self.after_mismatch!r}")
         checked_wanted(self.prompts)

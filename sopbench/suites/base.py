@@ -55,8 +55,10 @@ class Suite(ABC):
         """Read the data; the first `limit` episodes in the data's own order. Raises `DataError` or `UsageError`."""
         if self.needs_data and source.file is None:
             raise UsageError(f"suite {self.name} needs the data file: --data FILE --images DIR")
-        if not self.needs_data and source.file is not None:
-            raise UsageError(f"suite {self.name} brings its own data; for a file of yours use --suite sop --data FILE")
+        if not self.needs_data and source != DataSource():
+            raise UsageError(
+                f"suite {self.name} brings its own data and screens; for those of yours use --suite sop --data FILE --images DIR"
+            )
         return self._load(source, limit)
 
     @abstractmethod

@@ -93,3 +93,14 @@ async def test_an_address_as_model_is_asked_what_it_serves_and_recorded(fault_se
     assert policy.describe()["model"] == "tiny"
     assert policy.settings() == {"base_urls": [server.base_url]}
     await policy.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["builtin:oracle", "http://elsewhere:1/v1", "\x1b[31mred", "a\nb", "\u202egpj", "\ud800", "a" * 3_000, ""]
+)
+async def test_a_name_that_would_pose_as_something_else_is_not_taken(fault_server, name):
+    """The endpoint chooses the name; it goes into records, requests and terminals, and comes back as --model when the run is resumed."""
+    server = fault_server(models=[{"id": name}])
+    with pytest.raises(EndpointError, match="served-model-name") as caught:
+        await only_model(server.base_url)
+    assert str(caught.value).isprintable()

@@ -79,3 +79,10 @@ def test_usage_that_is_no_count_is_left_out(wrong):
 def test_tool_calls_and_separate_reasoning_are_noted():
     answer = read({"content": None, "reasoning": "hm", "tool_calls": [{}]})
     assert (answer.text, answer.notes) == ("", ("no_content", "reasoning_apart", "tool_calls"))
+
+
+def test_a_name_that_no_file_could_hold_is_mended():
+    answer = read(
+        {"content": "a"}, model="gpt\ud800", choices=[{"message": {"content": "a"}, "finish_reason": "\udfff"}]
+    )
+    assert (answer.model, answer.finish_reason) == ("gpt?", "?")

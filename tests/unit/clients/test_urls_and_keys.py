@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sopbench.clients.keys import api_key_from_environment, without_key
+from sopbench.clients.keys import api_key_from_environment, without_secrets
 from sopbench.clients.urls import normalise_base_url, normalise_base_urls, proxy_for
 from sopbench.errors import UsageError
 
@@ -40,6 +40,10 @@ def test_all_the_ways_to_write_an_address(written, url):
         ("http://ho st/v1", "names no host"),
         ("http://host/v1?api-key=secret", "would be recorded"),
         ("http://user:secret@host/v1", "SOPBENCH_API_KEY"),
+        ("user:secret@host:8000", "SOPBENCH_API_KEY"),
+        ("http://" + "a" * 64 + ".example/v1", "names no host"),
+        ("http://a..b/v1", "names no host"),
+        ("http://host/\x1b[31m/v1", "names no host"),
     ],
 )
 def test_a_wrong_address_is_explained_and_no_secret_is_quoted(written, says):
@@ -77,6 +81,23 @@ def test_proxies_come_from_the_environment_and_never_for_loopback(monkeypatch):
     assert proxy_for("https://api.example/v1") is None
 
 
+def test_a_proxy_without_a_scheme_is_plain_http(monkeypatch):
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("https_proxy", "proxy:3128")
+    assert proxy_for("https://api.example/v1") == "http://proxy:3128"
+
+
+@pytest.mark.parametrize("proxy", ["socks5://u:secret@proxy:1080", "http://u:secret@a..b:1", "http://[::1", "http://"])
+def test_a_proxy_that_cannot_be_used_is_neither_gone_round_nor_quoted(monkeypatch, proxy):
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("https_proxy", proxy)
+    with pytest.raises(UsageError, match="no_proxy") as caught:
+        proxy_for("https://api.example/v1")
+    assert "secret" not in str(caught.value)
+
+
 def test_the_projects_own_variable_comes_first():
     both = {"SOPBENCH_API_KEY": " one ", "OPENAI_API_KEY": "two"}
     assert api_key_from_environment(both) == "one"
@@ -92,5 +113,10 @@ def test_a_key_that_no_header_can_carry_is_refused_without_quoting_it(key):
 
 
 def test_a_quoted_key_is_blotted_out():
-    assert without_key("bad key sk-1 (sk-1)", "sk-1") == "bad key *** (***)"
-    assert without_key("text", None) == "text"
+    assert without_secrets("bad key sk-1 (sk-1)", "sk-1") == "bad key *** (***)"
+    assert without_secrets("text", None) == "text"
+
+
+def test_a_password_in_an_address_is_blotted_out():
+    assert without_secrets("407, url='http://me:pw@proxy:3128'", None) == "407, url='http://***@proxy:3128'"
+    assert without_secrets("http://host/v1/a@b", None) == "http://host/v1/a@b"
