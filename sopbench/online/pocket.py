@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from emulator.pocket.tasks import PocketSession, start
-
 from sopbench.actions import Action
 from sopbench.online.base import OnlineEnvironment
 from sopbench.screen import Screen
