@@ -175,9 +175,9 @@ class _Session:
         profile = get_profile(name) if name else None
         loaded = suite.load(config.source, config.limit)
         _require_some_screens(loaded)
-        adapter = await worded_adapter(config)
         policy = await make_policy(config)
         try:
+            adapter = await worded_adapter(config)
             facts = facts_of(config, suite, loaded, adapter, profile, policy) | suite.facts()
             folder = self._folder(facts, settings_of(config, adapter) | policy.settings(), resume=resume)
             self.path = folder.path

@@ -71,12 +71,21 @@ def register(app: typer.Typer) -> None:
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     ) -> None:
         from sopbench.cli.terminal import print_json, safe
+        from sopbench.errors import PromptError
         from sopbench.prompts.pulling import pull as pull_source
         from sopbench.prompts.pulling import pulled_source
         from sopbench.prompts.texts import hash_of
 
         source = pulled_source(family)
-        stored = pull_source(source, clone or ())
+        try:
+            stored = pull_source(source, clone or ())
+        except PromptError as error:
+            if clone:
+                raise
+            places = ", ".join(dict.fromkeys(pin.repository for pin in source.files))
+            raise PromptError(
+                f"{error}\n  A clone of {places} will do: sopbench prompts pull {family} --from CLONE"
+            ) from error
         if as_json:
             found = {"family": family, "path": str(stored.path), "texts_sha256": hash_of(stored.templates)}
             print_json({**found, "origins": dict(stored.origins), "templates": sorted(stored.templates)})

@@ -132,7 +132,7 @@ def recording(tmp_path: Path) -> tuple[Path, Path]:
 def rendering(recording: tuple[Path, Path], *options: str, step: int = 2, episode: str = "7") -> Result:
     data, screens = map(str, recording)
     return sopbench(
-        "render", "--data", data, "--images", screens, "--episode", episode, "--step", str(step), *options
+        "render", "--data", data, "--images", screens, "--episode", episode, "--step", str(step), *options, "--prompts", "builtin"
     )  # fmt: skip
 
 
