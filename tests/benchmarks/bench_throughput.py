@@ -116,6 +116,7 @@ def play(data: Path, port: int, in_flight: int, out: Path) -> Figures:
             model="mock",
             base_urls=(f"http://127.0.0.1:{port}/v1",),
             adapter="uis1",
+            prompts="builtin",
             concurrency=in_flight,
             out=out,
         )
