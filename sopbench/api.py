@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -264,6 +264,19 @@ def rescore(path: Path | str, profile: str, *, source: DataSource | None = None,
     new_info = rescore_run(folder, info, loaded, adapter, new_profile, target)
     target.write_summary(summarise(new_info, target.path, loaded, adapter, target.episodes()))
     return Run(target.path)
+
+
+def verdicts(path: Path | str, profiles: Sequence[str], *, source: DataSource | None = None) -> dict[str, Any]:
+    """What each of `profiles` says of the recorded replies of a run, and where they disagree: see `sopbench.runs.verdicts`. Writes nothing."""
+    from sopbench.runs.verdicts import verdicts as count
+
+    folder = RunFolder(Path(path))
+    info = folder.info()
+    if info.facts["protocol"] == "online":
+        raise UsageError(f"{path} was played online: its environment scored it, no profile did")
+    suite, adapter = get_suite(info.facts["suite"]), get_adapter(info.facts["adapter"]["name"])
+    loaded = suite.load(source or source_of(info), info.settings.get("limit"))
+    return count(folder, info, loaded, adapter, [get_profile(name) for name in dict.fromkeys(profiles)])
 
 
 def _static_rows(logs: Mapping[tuple[str, int], EpisodeLog]) -> list[dict[str, Any]]:

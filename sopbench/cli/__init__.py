@@ -32,6 +32,7 @@ def build() -> typer.Typer:
         score,
         show,
         suites,
+        verdicts,
     )
 
     app = typer.Typer(
@@ -63,6 +64,7 @@ def build() -> typer.Typer:
         report,
         compare,
         score,
+        verdicts,
         doctor,
         suites,
         adapters,

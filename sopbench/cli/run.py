@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
         model: Annotated[
             str,
             typer.Option(
-                help="A model's name (with --base-url), an endpoint's address (then the model that it serves), or builtin:oracle|noisy|null|random|swipe."
+                help="A model's name (with --base-url), an endpoint's address (then the model that it serves), or builtin:oracle|noisy|null|random|swipe|prose."
             ),
         ] = "builtin:noisy",
         base_url: Annotated[

@@ -7,6 +7,7 @@
 | `builtin:null` | "done, with success", at once | must score 0; online, finds tasks that are solved before they start |
 | `builtin:random` | any action of the family's space, uniformly by type, then by argument | the floor of chance |
 | `builtin:swipe` | a finger that moves up | what the commonest swipe alone is worth |
+| `builtin:prose` | a sentence that is no action | must score 0: what cannot be read is nobody's step |
 
 **What an adapter cannot say.** A family without words for the expert's action (`open` in a space that has none) is answered for by giving up: `terminate` with status
 failure, or where even that cannot be said the sentence "I cannot express open." Neither matches such a step under any profile: it is a mismatch, and part of the
@@ -48,6 +49,7 @@ DEFAULT_NOISE = 0.1
 SCROLL = Swipe(Point(0.5, 0.75), Point(0.5, 0.25))
 DONE = Terminate("success")
 GIVE_UP = Terminate("failure")
+REFUSAL = "Sorry, I can't help with that."
 
 _TEXTS = ("hello", "42", "Thursday", "milk and eggs")
 _APPS = ("Settings", "Camera", "Calendar", "Maps")
@@ -147,7 +149,17 @@ class FingerUp(Builtin):
         return SCROLL
 
 
-BUILTINS: dict[str, type[Builtin]] = {cls.name: cls for cls in (Oracle, Noisy, Null, Random, FingerUp)}
+class Prose(Builtin):
+    """Never answers in the family's form: every reply is a parse failure."""
+
+    name: ClassVar[str] = "builtin:prose"
+
+    async def ask(self, ask: Ask) -> Reply:
+        await asyncio.sleep(0)
+        return Reply(text=REFUSAL, model=self.model, endpoint="builtin", finish_reason="stop")
+
+
+BUILTINS: dict[str, type[Builtin]] = {cls.name: cls for cls in (Oracle, Noisy, Null, Random, FingerUp, Prose)}
 
 
 def make_builtin(text: str, *, seed: int = 0) -> Builtin:
