@@ -82,14 +82,31 @@ def test_too_many_images_are_refused(server: VllmServer, narrow_server: VllmServ
         }
 
 
-def test_a_prompt_longer_than_the_context_is_refused(narrow_server: VllmServer) -> None:
-    answer = post(narrow_server, [{"role": "user", "content": "open the settings " * narrow_server.context}])
+@pytest.mark.parametrize(
+    ("words", "param", "told"),
+    [
+        (
+            300,
+            "input_tokens",
+            "contains at least 513 input tokens, which exceeds this limit even without any output tokens.",
+        ),
+        (
+            900,
+            "input_text",
+            "contains 16250 characters (more than 8192 characters, which is the upper bound for 512 input tokens).",
+        ),
+    ],
+)
+def test_a_prompt_longer_than_the_context_is_refused(
+    narrow_server: VllmServer, words: int, param: str, told: str
+) -> None:
+    """Counted in tokens, or where the text alone shows it, in characters."""
+    answer = post(narrow_server, [{"role": "user", "content": "open the settings " * words}])
     assert answer.status_code == 400
     error = answer.json()["error"]
-    assert error["message"].startswith(
-        f"This model's maximum context length is {narrow_server.context} tokens. However, your prompt contains at least"
-    )
-    assert (error["type"], error["param"], error["code"]) == ("BadRequestError", "input_tokens", 400)
+    start = f"This model's maximum context length is {narrow_server.context} tokens. However, your prompt "
+    assert error["message"].startswith(start + told), error["message"]
+    assert (error["type"], error["param"], error["code"]) == ("BadRequestError", param, 400)
 
 
 def test_a_reply_that_does_not_fit_is_cut_at_the_context(narrow_server: VllmServer) -> None:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from .colours import COLOURS, Colour, draw, reply
+from .colours import ACTIONS, COLOURS, Colour, draw, reply
 
 PATCH: Final = 14
 MERGE: Final = 2
@@ -55,15 +55,15 @@ END: Final = "<|im_end|>\n"
 IGNORED: Final = -100
 """The label of a token on which the student is not taught."""
 
-TERMS: Final = ((300, 4e-3), (150, 2e-3), (200, 2e-3), (200, 2e-3))
+TERMS: Final = ((350, 4e-3), (150, 2e-3), (200, 2e-3), (200, 2e-3))
 """Steps and highest learning rate of each round of training. From the second on, the rounds end when an exam is passed without a
 mistake; one at least is a reserve on a machine whose arithmetic leads elsewhere."""
 
 POOL: Final = 160
 """Different screens of each colour to learn from; with few, the student learns those by heart and errs on others."""
 
-PROSE: Final = (10, 20, 20, 20, 60, 60, 200)
-"""The most words in a piece of prose, drawn anew for every dialogue."""
+PROSE: Final = (10, 20, 20, 20, 60, 200, 500)
+"""The most words of a dialogue's system prompt, one drawn for each."""
 BATCH_TOKENS: Final = 2400
 """A batch has so many tokens at most, padding included; dialogues of like length share one."""
 
@@ -89,6 +89,23 @@ VOCABULARY: Final = (
     " second seconds see send set settings should show so start state status step string success swipe system tap task text that the"
     " then there think this thought time timer title to top turn type two under until up use user video wait was what when which width"
     " with word write x y you your"
+)
+BITS: Final = (
+    '{"action":',
+    '"coordinate":',
+    '"text": "..."',
+    "[x, y]",
+    "}",
+    "<think>",
+    "</think>",
+    "<action>",
+    "</action>",
+    "\n",
+    "\n\n",
+    "\n# ",
+    "\n- ",
+    "Goal:",
+    "...",
 )
 WORDS: Final = tuple(VOCABULARY.split())
 
@@ -166,7 +183,7 @@ def _turn(rng: random.Random, image: str, longest: int) -> str:
 
 
 def _prose(rng: random.Random, longest: int) -> str:
-    """Up to `longest` words: known ones, unknown ones, numbers and bits of JSON."""
+    """Up to `longest` words: known ones, unknown ones, numbers, and the bits of the reply language that a prompt explains it with."""
     pieces = []
     for _ in range(rng.randint(0, longest)):
         kind = rng.random()
@@ -176,11 +193,12 @@ def _prose(rng: random.Random, longest: int) -> str:
             pieces.append("".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(2, 9))))
         elif kind < 0.9:
             pieces.append(str(rng.randint(0, 1200)) + rng.choice(["", ",", "."]))
+        elif kind < 0.99:
+            pieces.append(rng.choice(BITS))
         else:
+            action = json.dumps(rng.choice(list(ACTIONS.values())))
             pieces.append(
-                rng.choice(
-                    ['{"action":', '"coordinate":', "[x, y]", "}", "<think>", "</action>", "\n", "\n- ", "Goal:", "..."]
-                )
+                rng.choice([action, f"<action>{action}</action>", f"<think> it </think> <action> {action} </action>"])
             )
     return " ".join(pieces)
 
@@ -246,7 +264,7 @@ class Student:
         self.model.eval()
         right = 0
         for number in range(asked):
-            request = dialogue(rng, 200 if number % 8 == 0 else 60)
+            request = dialogue(rng, 500 if number % 4 == 0 else 60)
             images = [draw(c, 1000 * (term + 1) + number) for c in request.screens]
             inputs = self.processor(text=[request.text], images=images, return_tensors="pt")
             with self.torch.no_grad():
