@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-HELP = """Judge the recorded replies of a run under several profiles, and count the steps on which they disagree; also what the replies that are no action would be worth to an evaluator that reads them as `wait`.
+HELP = """Judge the recorded replies of a run under several profiles, and count the steps on which they disagree; also what the replies that are no action would be worth to an evaluator that reads them as `wait`, or that sets the whole progress to 0 at one.
 
 This measures rules, not the model. Play with --after-mismatch continue to have a reply to every step (then PG and TSR are given too).
 
@@ -51,10 +51,16 @@ def _print(found: dict[str, Any]) -> None:
         columns += [title, *(("PG", "TSR") if whole else ())]
         for cells, row in zip(rows, found["profiles"].values(), strict=True):
             cells += [row[f"match{suffix}"], *((row[f"pg{suffix}"], row[f"tsr{suffix}"]) if whole else ())]
+    if whole and unparsed["steps"]:
+        columns.append("PG erased")
+        for cells, row in zip(rows, found["profiles"].values(), strict=True):
+            cells.append(row["pg_if_erased"])
     out.print(table(f"{found['steps']} recorded steps of {found['of']}", columns, rows))
     out.print(f"replies that are no action: {unparsed['steps']}, of them {unparsed['on_wait']} where the expert waits")
     if unparsed["steps"]:
-        out.print("`as wait`: what an evaluator counts that reads those replies as wait")
+        out.print(
+            "as wait: what an evaluator counts that reads those replies as wait; PG erased: where one of them sets the whole progress to 0"
+        )
     for change in found["changes"]:
         by = ", ".join(f"{kind} {n['only_a']} / {n['only_b']}" for kind, n in change["by_action"].items())
         out.print(

@@ -3,7 +3,7 @@
 | name | answers with | good for |
 |---|---|---|
 | `builtin:oracle` | the expert's action | must score 100: checks data, adapter and profile |
-| `builtin:noisy` | the expert's action, or with probability p (`builtin:noisy:p=0.2`, by default 0.1) a plausible wrong one | a run that looks like a real model's |
+| `builtin:noisy` | the expert's action, or with probability p (`builtin:noisy:p=0.2`, by default 0.1) a plausible wrong one; with `prose=0.05` that share of replies is prose | a run that looks like a real model's |
 | `builtin:null` | "done, with success", at once | must score 0; online, finds tasks that are solved before they start |
 | `builtin:random` | any action of the family's space, uniformly by type, then by argument | the floor of chance |
 | `builtin:swipe` | a finger that moves up | what the commonest swipe alone is worth |
@@ -77,12 +77,11 @@ class Builtin(Policy):
     def describe(self) -> dict[str, Any]:
         return {"model": self.model, "sampling": None, "policy": {"kind": "builtin"}}
 
-    def rng(self, ask: Ask) -> random.Random:
-        """Chance for this request alone."""
+    def rng(self, ask: Ask, what: str = "") -> random.Random:
+        """Chance for this request alone, and where `what` is given for that question about it."""
         episode, repeat, step = ask.key
-        digest = hashlib.sha256(
-            f"{self.name}\0{self.seed}\0{episode}\0{repeat}\0{step}".encode("utf-8", "surrogatepass")
-        )
+        facts = [self.name, str(self.seed), episode, str(repeat), str(step), *([what] if what else [])]
+        digest = hashlib.sha256("\0".join(facts).encode("utf-8", "surrogatepass"))
         return random.Random(digest.digest())
 
 
@@ -96,26 +95,39 @@ class Oracle(Builtin):
 
 
 class Noisy(Builtin):
-    """An oracle that errs with probability `p`. A wrong click may still fall into a large target: the error is plausible, not guaranteed to cost."""
+    """An oracle that errs with probability `p`. A wrong click may still fall into a large target: the error is plausible, not guaranteed to cost.
+
+    With probability `prose` it answers in prose instead, which no adapter can read.
+    """
 
     name: ClassVar[str] = "builtin:noisy"
 
-    def __init__(self, seed: int = 0, p: float = DEFAULT_NOISE) -> None:
+    def __init__(self, seed: int = 0, p: float = DEFAULT_NOISE, prose: float = 0.0) -> None:
         super().__init__(seed)
-        if not 0.0 <= p <= 1.0:
-            raise UsageError(f"builtin:noisy: p is a probability between 0 and 1, not {p:g}")
-        self.p = p
+        for name, value in (("p", p), ("prose", prose)):
+            if not 0.0 <= value <= 1.0:
+                raise UsageError(f"builtin:noisy: {name} is a probability between 0 and 1, not {value:g}")
+        self.p, self.prose = p, prose
 
     @property
     def model(self) -> str:
-        return self.name if self.p == DEFAULT_NOISE else f"{self.name}:p={self.p:g}"
+        options = [f"p={self.p:g}"] if self.p != DEFAULT_NOISE else []
+        options += [f"prose={self.prose:g}"] if self.prose else []
+        return ":".join([self.name, *([",".join(options)] if options else [])])
+
+    async def ask(self, ask: Ask) -> Reply:
+        """Whether a reply is prose is a draw of its own: the other replies are those that `prose=0` gives."""
+        if self.prose and self.rng(ask, "prose").random() < self.prose:
+            return await refuse(self.model)
+        return await super().ask(ask)
 
     def choose(self, ask: Ask) -> Action:
         gold, rng = expert_action(ask), self.rng(ask)
         return mistake(gold, ask, rng) if rng.random() < self.p else gold
 
     def describe(self) -> dict[str, Any]:
-        return super().describe() | {"policy": {"kind": "builtin", "p": self.p, "seed": self.seed}}
+        policy = {"kind": "builtin", "p": self.p, "seed": self.seed}
+        return super().describe() | {"policy": policy | ({"prose": self.prose} if self.prose else {})}
 
 
 class Null(Builtin):
@@ -155,8 +167,7 @@ class Prose(Builtin):
     name: ClassVar[str] = "builtin:prose"
 
     async def ask(self, ask: Ask) -> Reply:
-        await asyncio.sleep(0)
-        return Reply(text=REFUSAL, model=self.model, endpoint="builtin", finish_reason="stop")
+        return await refuse(self.model)
 
 
 BUILTINS: dict[str, type[Builtin]] = {cls.name: cls for cls in (Oracle, Noisy, Null, Random, FingerUp, Prose)}
@@ -174,14 +185,22 @@ def make_builtin(text: str, *, seed: int = 0) -> Builtin:
     values = {}
     for option in options.split(","):
         name, _, value = option.partition("=")
-        if cls is not Noisy or name.strip() != "p":
-            takes = "takes p=PROBABILITY only, for example builtin:noisy:p=0.2" if cls is Noisy else "takes no options"
-            raise UsageError(f"{text[:60]!r}: {cls.name} {takes}")
+        if cls is not Noisy or name.strip() not in ("p", "prose"):
+            takes = "takes p=PROBABILITY and prose=PROBABILITY only, for example builtin:noisy:p=0.2"
+            raise UsageError(f"{text[:60]!r}: {cls.name} {takes if cls is Noisy else 'takes no options'}")
         try:
-            values["p"] = float(value)
+            values[name.strip()] = float(value)
         except ValueError as error:
-            raise UsageError(f"{text[:60]!r}: p is a probability between 0 and 1, not {value[:20]!r}") from error
+            raise UsageError(
+                f"{text[:60]!r}: {name.strip()} is a probability between 0 and 1, not {value[:20]!r}"
+            ) from error
     return Noisy(seed, **values)
+
+
+async def refuse(model: str) -> Reply:
+    """The reply of a model that answers in prose."""
+    await asyncio.sleep(0)
+    return Reply(text=REFUSAL, model=model, endpoint="builtin", finish_reason="stop")
 
 
 def expert_action(ask: Ask) -> Action:

@@ -1,4 +1,5 @@
-"""What several profiles say of the same recorded replies, and what an evaluator would that reads as `wait` whatever it cannot parse.
+"""What several profiles say of the same recorded replies, and what evaluators would that do something else with a reply which they cannot parse: read it as `wait`, or
+let it erase what came before.
 
 Nothing of it is a result of the run: it measures rules, with the run's replies as the probe.
 """
@@ -103,15 +104,20 @@ def _counts(steps: Sequence[Judged], profile: int, *, whole: bool, semi_online: 
         ):
             pg, tsr = _pg_tsr(steps, matches)
             counts |= {f"pg{name}": pg, f"tsr{name}": tsr}
+        counts["pg_if_erased"] = _pg_tsr(steps, [s.matches[profile] for s in steps], erased=True)[0]
     return counts
 
 
-def _pg_tsr(steps: Sequence[Judged], matches: Sequence[bool]) -> tuple[float, float]:
-    """In percent. Steps are whole trajectories, in order."""
-    episodes: dict[EpisodeKey, list[bool]] = {}
+def _pg_tsr(steps: Sequence[Judged], matches: Sequence[bool], *, erased: bool = False) -> tuple[float, float]:
+    """In percent. Steps are whole trajectories, in order. `erased`: an episode that ends at an unreadable reply has come nowhere."""
+    episodes: dict[EpisodeKey, list[tuple[bool, bool]]] = {}
     for step, match in zip(steps, matches, strict=True):
-        episodes.setdefault(step.episode, []).append(match)
-    shares = [(found.index(False) if False in found else len(found)) / len(found) for found in episodes.values()]
+        episodes.setdefault(step.episode, []).append((match, step.unparsed))
+    shares = []
+    for found in episodes.values():
+        stop = next((index for index, (match, _) in enumerate(found) if not match), len(found))
+        nothing = erased and stop < len(found) and found[stop][1]
+        shares.append(0.0 if nothing else stop / len(found))
     return stats.percent(sum(shares) / len(shares)), stats.percent(sum(s == 1 for s in shares) / len(shares))
 
 

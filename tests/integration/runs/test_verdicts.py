@@ -59,6 +59,9 @@ def test_steps_on_which_profiles_disagree_are_counted_by_the_experts_action(
     assert found["unparsed"] == {"steps": 2, "on_wait": 2}
     boxed = found["profiles"]["uis1-boxes@1"]
     assert (boxed["pg"], boxed["tsr"], boxed["pg_if_wait"], boxed["tsr_if_wait"]) == (66.7, 0.0, 100.0, 100.0)
+    assert boxed["pg_if_erased"] == 0.0  # both trajectories stop at prose
+    released = found["profiles"]["uis1-released@1"]
+    assert (released["pg"], released["pg_if_erased"]) == (33.3, 33.3)  # both stop at the click, before the prose
 
 
 def test_pg_and_tsr_are_those_of_a_rescoring(tmp_path: Path) -> None:

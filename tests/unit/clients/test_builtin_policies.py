@@ -30,7 +30,7 @@ from sopbench.actions import (
 from sopbench.adapters.base import Adapter, Message, ParsedReply, ParseFailure, PromptSource, Text
 from sopbench.clients import make_policy
 from sopbench.clients.base import Ask, AskFailed, Sampling
-from sopbench.clients.builtin import BUILTINS, Builtin, make_builtin
+from sopbench.clients.builtin import BUILTINS, REFUSAL, Builtin, make_builtin
 from sopbench.errors import CannotExpress, UsageError
 from sopbench.geometry import Point, Size
 
@@ -244,3 +244,19 @@ async def test_a_named_model_needs_no_question_to_the_endpoint():
     policy = await make_policy(Options("UI-S1-7B", base_urls=("http://127.0.0.1:1",)))
     assert policy.describe()["model"] == "UI-S1-7B"
     assert policy.settings() == {"base_urls": ["http://127.0.0.1:1/v1"]}
+
+
+async def test_some_replies_may_be_prose_and_the_others_are_what_they_were():
+    plain, mixed = make_builtin("builtin:noisy:p=0.3", seed=4), make_builtin("builtin:noisy:p=0.3,prose=0.2", seed=4)
+    assert mixed.describe()["model"] == "builtin:noisy:p=0.3,prose=0.2"
+    assert mixed.describe()["policy"]["prose"] == 0.2
+    asks = [ask(Wait(), key=("e", 0, k)) for k in range(200)]
+    replies = [((await plain.ask(a)).text, (await mixed.ask(a)).text) for a in asks]
+    prose = [said for _, said in replies if said == REFUSAL]
+    assert 20 <= len(prose) <= 60
+    assert all(said in (before, REFUSAL) for before, said in replies)
+
+
+async def test_prose_is_a_probability():
+    with pytest.raises(UsageError, match="prose is a probability"):
+        make_builtin("builtin:noisy:prose=2")
