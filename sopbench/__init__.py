@@ -1,4 +1,4 @@
-"""sopbench: semi-online (SOP) and online benchmarks for mobile GUI agents behind an OpenAI-compatible endpoint."""
+"""sopbench: semi-online (SOP), static and online benchmarks for mobile GUI agents behind an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def build() -> typer.Typer:
 
     app = typer.Typer(
         name="sopbench",
-        help="Measure mobile GUI agents: semi-online (SOP) and online benchmarks for any OpenAI-compatible endpoint.",
+        help="Measure mobile GUI agents: semi-online (SOP), static and online benchmarks for any OpenAI-compatible endpoint.",
         epilog=EPILOG,
         no_args_is_help=True,
         add_completion=False,

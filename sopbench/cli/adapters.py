@@ -80,9 +80,9 @@ def _print_list(found: dict[str, dict[str, Any]]) -> None:
     out = console()
     for f in found.values():
         images = f"{f['default_images']} image{'s' if f['default_images'] != 1 else ''}"
-        out.print(f"{f['name']:<12}{f['summary']} ({images}, {f['prompt']['kind']} prompt)")
+        out.print(f"{f['name']:<18}{f['summary']} ({images}, {f['prompt']['kind']} prompt)")
         if "ceiling" in f:
-            out.print(f"{'':<12}ceiling {_ceiling_line(f['ceiling'])}")
+            out.print(f"{'':<18}ceiling {_ceiling_line(f['ceiling'])}")
 
 
 def _print_one(found: dict[str, Any]) -> None:

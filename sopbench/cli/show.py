@@ -143,7 +143,8 @@ def _remarks(summary: Mapping[str, Any]) -> Iterable[str]:
         yield f"tokens: prompt {summary['tokens']['prompt']:,}, completion {summary['tokens']['completion']:,}{cost}"
 
 
-def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, texts: bool = False) -> Table:
+    """A table whose first column is text; the others are numbers, aligned right, unless `texts`."""
     from rich import box
     from rich.table import Table
 
@@ -151,7 +152,7 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) 
 
     table = Table(title=safe(title, 400), box=box.SIMPLE_HEAD, title_justify="left", title_style="dim", pad_edge=False)
     for k, column in enumerate(columns):
-        table.add_column(safe(column, 400), justify="left" if k == 0 else "right")
+        table.add_column(safe(column, 400), justify="left" if k == 0 or texts else "right")
     for row in rows:
         table.add_row(*(safe(cell, 400) for cell in row))
     return table

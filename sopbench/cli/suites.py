@@ -28,4 +28,4 @@ def register(app: typer.Typer) -> None:
             )
             return
         rows = [(name, s.protocol, s.default_profile or "the environment", s.summary) for name, s in SUITES.items()]
-        console().print(table("", ("suite", "protocol", "scored by", "what"), rows))
+        console().print(table("", ("suite", "protocol", "scored by", "what"), rows, texts=True))
