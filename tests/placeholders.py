@@ -38,3 +38,15 @@ def make_placeholders(trajectories: Iterable[Trajectory], folder: Path) -> Path:
             if not target.exists():
                 os.link(blank, target)
     return folder
+
+
+if __name__ == "__main__":
+    import sys
+
+    from sopbench.screen import Screen
+    from sopbench.trajectory import load_trajectories
+
+    if len(sys.argv) != 3:
+        sys.exit("usage: python tests/placeholders.py TRAJECTORIES.jsonl FOLDER")
+    recorded = load_trajectories(Path(sys.argv[1]), lambda path, episode, step: Screen.from_bytes(b"", Path(path).name))
+    print(make_placeholders(recorded, Path(sys.argv[2])))
