@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -28,6 +27,7 @@ from sopbench.runs.summary import online_outcome, semi_online_outcome, summarise
 from sopbench.runs.wording import worded_adapter
 from sopbench.scoring import get_profile
 from sopbench.suites import DataSource, Loaded, get_suite, source_of, trajectories_of
+from sopbench.waiting import wait_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,7 @@ class _Session:
     def wait(self, *, resume: bool) -> Run:
         """`start` for callers without an event loop. Raises `Interrupted` on Ctrl-C, once the journal is closed."""
         try:
-            return _wait(self.start(resume=resume))
+            return wait_for(self.start(resume=resume))
         except KeyboardInterrupt as stop:
             raise Interrupted(self.path) from stop
 
@@ -314,13 +314,3 @@ def _require_some_screens(loaded: Loaded) -> None:
 
 def _nobody(progress: object) -> None:
     """The listener of callers that do not watch."""
-
-
-def _wait(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, in a thread of its own where this thread's event loop is already running (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    with ThreadPoolExecutor(1, thread_name_prefix="sopbench-run") as thread:
-        return thread.submit(asyncio.run, coroutine).result()

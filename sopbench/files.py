@@ -71,10 +71,11 @@ def read_json(path: Path, limit: int) -> Any:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path, *, lasting: bool = True) -> Iterator[BinaryIO]:
     """A new file that takes the place of `path` when the block ends well: readers never see half of it, and nothing is left of it otherwise.
 
     It is made under a name of its own, so that two writers do not meet and no link that stands under a name to be guessed is written through.
+    `lasting`: be sure that it is on the disk first, so that a power cut leaves the old file or the new one.
     """
     temporary = _temporary(path)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -82,7 +83,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         with os.fdopen(descriptor, "wb") as handle:
             yield handle
             handle.flush()
-            os.fsync(handle.fileno())
+            if lasting:
+                os.fsync(handle.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

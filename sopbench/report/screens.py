@@ -13,6 +13,7 @@ from pathlib import Path
 from PIL import Image, features
 
 from sopbench.errors import DataError
+from sopbench.files import replacing
 from sopbench.report.episodes import ScreenSlots
 from sopbench.screen import MEDIA_TYPES, Screen
 
@@ -105,9 +106,8 @@ def _spill(gallery: Gallery, folder: Path) -> None:
 def _write(folder: Path, picture: Picture) -> None:
     path = folder / picture.file_name
     if not path.exists():
-        temporary = path.with_suffix(".tmp")
-        temporary.write_bytes(picture.data)
-        temporary.replace(path)
+        with replacing(path, lasting=False) as handle:
+            handle.write(picture.data)
 
 
 def _pictures(slots: ScreenSlots, order: list[int]) -> Iterator[tuple[int, Picture | str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sopbench.errors import UsageError
+from sopbench.files import replacing
 from sopbench.report import plain
 from sopbench.report.episodes import build_episodes
 from sopbench.report.overview import build_overview
@@ -65,11 +66,9 @@ def write_report(
             "recordings": trajectories is not None,
         }
         page.parent.mkdir(parents=True, exist_ok=True)
-        temporary = page.with_name(page.name + ".tmp")
-        with temporary.open("w", encoding="utf-8", newline="\n") as handle:
+        with replacing(page, lasting=False) as handle:
             title = f"{overview['model']} on {overview['suite']} · sopbench report"
-            handle.writelines(render_page(data, gallery.inline, title=title))
-        temporary.replace(page)
+            handle.writelines(piece.encode() for piece in render_page(data, gallery.inline, title=title))
     except OSError as error:
         raise UsageError(
             f"cannot write the report to {page.parent} ({error.strerror}); choose a place with --out"

@@ -13,6 +13,7 @@ from sopbench.adapters.base import Adapter, ParsedReply, ParseFailure
 from sopbench.clients.base import Ask, AskFailed, Policy, Reply
 from sopbench.clients.prompt_hash import image_hashes, prompt_sha256
 from sopbench.errors import DataError, FingerprintMismatch, command
+from sopbench.files import replacing
 from sopbench.geometry import Size
 from sopbench.online.base import EnvironmentFailed, OnlineEnvironment, OnlineTask
 from sopbench.protocols.online import OnlineEpisode
@@ -291,9 +292,8 @@ class _Player:
         path = self.folder.screens_path / f"{sha256}.png"
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
-            temporary = path.with_suffix(".tmp")
-            temporary.write_bytes(data)
-            temporary.replace(path)
+            with replacing(path, lasting=False) as handle:
+                handle.write(data)
 
     # -- shared ----------------------------------------------------------------------------------------------------
 

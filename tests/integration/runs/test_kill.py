@@ -118,3 +118,52 @@ def test_ctrl_c_says_how_to_resume_and_exits_130(tmp_path: Path, fault_server: A
     assert done.returncode == 0, done.stderr
     assert summary_of(out)["tsr"] == 100.0
     assert summary_of(out)["scored_steps"] == 24
+
+
+def test_a_second_ctrl_c_changes_nothing(tmp_path: Path, fault_server: Any) -> None:
+    """asyncio raises KeyboardInterrupt at the second one, wherever the program is: that ended in tracebacks, and now and then in waiting for ever."""
+    recording = make_recording(tmp_path / "data", n=20, length=4)
+    data = ["--suite", "sop", "--data", str(recording.file), "--images", str(recording.images)]
+    rng = random.Random(3)
+    for attempt in range(6):
+        server = fault_server(answer(says(SWIPE), delay=0.05))
+        out = tmp_path / f"run{attempt}"
+        process = subprocess.Popen(
+            command("run", *data, "--model", server.base_url, "--out", str(out), "--no-report", "--concurrency", "4"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while process.poll() is None and server.count < 5:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGINT)
+        time.sleep(rng.uniform(0, 0.03))
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=30)
+        assert "Traceback" not in stderr
+        assert f"sopbench resume {out}" in stderr
+        assert process.returncode in (130, -signal.SIGINT)
+        resumed = subprocess.run(
+            command("resume", str(out), "--no-report"), capture_output=True, text=True, check=False
+        )
+        assert resumed.returncode == 0, resumed.stderr
+
+
+def test_sigterm_is_an_interruption_too(tmp_path: Path, fault_server: Any) -> None:
+    """Schedulers and containers end a program so: it says how to go on, and leaves with the same status."""
+    recording = make_recording(tmp_path / "data", n=6, length=4)
+    server = fault_server(answer(says(SWIPE), delay=0.2))
+    data = ["--suite", "sop", "--data", str(recording.file), "--images", str(recording.images)]
+    out = tmp_path / "run with a space"
+    process = subprocess.Popen(
+        command("run", *data, "--model", server.base_url, "--out", str(out), "--no-report"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and server.count < 3:
+        time.sleep(0.01)
+    process.terminate()
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert f"sopbench resume '{out}'" in stderr
