@@ -9,6 +9,8 @@ Source of the two settings (high level: goal and history; low level: the step's 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sopbench.adapters.base import Adapter, Message, Text, Turn
 from sopbench.protocols.reply import judge_reply
 from sopbench.protocols.semi_online import Pending, ProtocolError, StepResult
@@ -69,7 +71,9 @@ class StaticEpisode:
     def told(self, index: int) -> tuple[str, ...]:
         """What of the recording, besides goal and screens, the request for step `index` carries: some families tell no history, or only part of it."""
         history = self._history(index)
-        tells = bool(history) and _texts(self._render(index, history)) != _texts(self._render(index, []))
+        tells = bool(history) and _without_images(self._render(index, history)) != _without_images(
+            self._render(index, [])
+        )
         return (*((EXPERT_HISTORY,) if tells else ()), *((INSTRUCTION,) if self._instruction(index) else ()))
 
     def left_out(self, index: int) -> int:
@@ -102,5 +106,5 @@ class StaticEpisode:
         return [Turn(step.screen, said) for step, said in before if said is not None]
 
 
-def _texts(messages: tuple[Message, ...]) -> list[str]:
-    return [part.text for message in messages for part in message.parts if isinstance(part, Text)]
+def _without_images(messages: tuple[Message, ...]) -> list[Message]:
+    return [replace(message, parts=tuple(p for p in message.parts if isinstance(p, Text))) for message in messages]

@@ -74,8 +74,12 @@ def episode(*actions, adapter=None, **options):
 
 
 def words(pending):
-    """Every text of a request, with its role; a picture by the name of its screen."""
-    return [(m.role, p.text if isinstance(p, Text) else p.screen.label) for m in pending.messages for p in m.parts]
+    """Every text of a request and every call of its history, with its role; a picture by the name of its screen."""
+    said = []
+    for message in pending.messages:
+        said += [(message.role, p.text if isinstance(p, Text) else p.screen.label) for p in message.parts]
+        said += [(message.role, call.arguments) for call in message.calls]
+    return said
 
 
 def test_a_step_is_asked_with_the_experts_actions_as_earlier_replies() -> None:
