@@ -140,3 +140,58 @@ def test_broken_images_raise_data_errors_only():
             except DataError:
                 outcomes.add(DataError)
     assert outcomes == {Size, tuple, DataError}
+
+
+def turned(kind, orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    return encoded(kind, (30, 50), exif=exif)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+@pytest.mark.parametrize("orientation", [2, 3, 6, 8])
+def test_a_screen_that_servers_may_turn_is_refused(kind, orientation):
+    """vLLM 0.32 turns it, and sees 50x30; another server sees 30x50: coordinates would mean two things."""
+    screen = Screen.from_bytes(turned(kind, orientation), "photo")
+    with pytest.raises(DataError, match=f"photo says of itself .*orientation {orientation}.*upright"):
+        _ = screen.size
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_a_screen_that_says_that_it_is_upright_is_taken(kind):
+    assert Screen.from_bytes(turned(kind, 1)).size == Size(30, 50)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "WEBP"])
+def test_an_animation_is_no_screen(kind):
+    """Which of its pictures a model sees is its server's choice."""
+    frames = [Image.new("RGB", (30, 50), colour) for colour in ("red", "blue")]
+    out = io.BytesIO()
+    frames[0].save(out, kind, save_all=True, append_images=frames[1:])
+    with pytest.raises(DataError, match="animated"):
+        _ = Screen.from_bytes(out.getvalue()).size
+
+
+@pytest.mark.parametrize("mode", ["CMYK", "L", "YCbCr"])
+def test_any_jpeg_decodes_to_rgb(mode):
+    screen = Screen.from_bytes(encoded("JPEG", mode=mode))
+    assert (screen.size, screen.decode().mode) == (Size(30, 50), "RGB")
+
+
+def test_a_pipe_under_a_screens_name_is_an_error_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "7_0.png")
+    screen = Screen.from_file(tmp_path / "7_0.png")
+    for access in (lambda: screen.size, lambda: screen.sha256, screen.read, lambda: screen.nbytes, screen.decode):
+        with pytest.raises(DataError, match="not a regular file"):
+            access()
+
+
+def test_a_huge_file_behind_a_small_header_is_refused_by_every_access(tmp_path):
+    """Hashing and sending it would take as long as it is."""
+    path = tmp_path / "huge.png"
+    path.write_bytes(encoded())
+    os.truncate(path, 1 << 40)
+    screen = Screen.from_file(path)
+    for access in (lambda: screen.size, lambda: screen.sha256, screen.read, lambda: screen.nbytes, screen.decode):
+        with pytest.raises(DataError, match="larger than"):
+            access()

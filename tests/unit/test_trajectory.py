@@ -355,3 +355,17 @@ def test_the_released_training_example():
     assert all(trajectory.steps[-1].kind == "terminate" for trajectory in trajectories)
     assert all(len(step.boxes) <= 1 and "bbox" not in step.content for step in steps)
     assert sum(len(step.boxes) for step in steps) > 50
+
+
+def test_of_an_action_only_its_own_fields_are_kept(write):
+    """The rest is neither checked nor bounded, and would go from here into every record of the step."""
+    content = {"action": "wait", "time": 1, "coordinate": "x", "text": "a" * 1_000_000, "note": {"deep": []}}
+    step = {"action_content": content, "screenshot": "images/1_0.png"}
+    (trajectory,) = load_trajectories(write({"goal": "g", "steps": [step], "episode_id": 1}))
+    assert trajectory.steps[0].content == {"action": "wait", "time": 1}
+
+
+def test_a_pipe_is_no_data_file(tmp_path):
+    os.mkfifo(tmp_path / "data.jsonl")
+    with pytest.raises(DataError, match="not a regular file"):
+        load_trajectories(tmp_path / "data.jsonl")
