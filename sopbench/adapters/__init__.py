@@ -18,6 +18,8 @@ ADAPTERS: tuple[str, ...] = (
     "os_genesis_pixels",
     "qwen25vl",
     "qwen3vl",
+    "tools",
+    "tools_text",
     "ui_tars",
     "ui_tars15",
     "uis1",
@@ -67,4 +69,12 @@ def get_adapter(name: str, texts: PromptTexts | None = None) -> Adapter:
             from sopbench.adapters.json_action import JsonAction
 
             return JsonAction(texts)
+        case "tools":
+            from sopbench.adapters.tools import Tools
+
+            return Tools(texts)
+        case "tools_text":
+            from sopbench.adapters.tools import ToolsText
+
+            return ToolsText(texts)
     raise UsageError(f"there is no adapter {name[:60]!r}; known: {', '.join(ADAPTERS)}")

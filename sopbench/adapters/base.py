@@ -10,14 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from sopbench.actions import Action
 from sopbench.adapters.instruction import with_instruction
 from sopbench.geometry import Size
 from sopbench.screen import Screen
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
 PromptSourceKind = Literal["builtin", "package", "pulled"]
 
 MAX_REPLY = 200_000
@@ -38,9 +38,22 @@ Part: TypeAlias = Text | Image
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call in the tool calling of chat completions. `arguments` is JSON as a text, as the model wrote it; `id` joins a call of the history to its result."""
+
+    name: str
+    arguments: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
+    """`calls` are the tools that an earlier turn of the assistant called; a message of role `tool` says what came of the call with the id `answers`."""
+
     role: Role
     parts: tuple[Part, ...]
+    calls: tuple[ToolCall, ...] = ()
+    answers: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +138,10 @@ class Adapter(ABC):
         By default the goal text carries it, in our words; a family with a place of its own for it overrides this. None: there is none to tell.
         """
         return self.render(goal if instruction is None else with_instruction(goal, instruction), turns, images)
+
+    def request_fields(self) -> Mapping[str, Any]:
+        """What a request carries beside its messages, such as `tools`: ready for JSON, the same for every request, and part of the prompt's hash."""
+        return {}
 
     @abstractmethod
     def parse(self, text: str, size: Size, sent: Size | None = None) -> ParsedReply | ParseFailure:

@@ -6,10 +6,16 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from sopbench.adapters.base import ToolCall
+from sopbench.adapters.tool_calls import as_text
 from sopbench.clients.refusals import error_words
 
 MAX_RESPONSE = 4 * 1024 * 1024
 """Bytes of a response that are read; a chat completion is a few kilobytes."""
+
+
+MAX_CALLS = 32
+"""Tool calls of a reply that are kept. One is asked for, and the first is the one that counts."""
 
 
 class BadBody(ValueError):
@@ -18,7 +24,8 @@ class BadBody(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a chat completion says. `text` is empty where the model's content is: that is an answer too, and no parser will find an action in it."""
+    """What a chat completion says. `text` is the content, and behind it the tool calls in the form of `sopbench.adapters.tool_calls`. It is empty where the
+    model says nothing: that is an answer too, and no parser will find an action in it."""
 
     text: str
     model: str | None
@@ -40,6 +47,8 @@ def read_answer(content_type: str | None, body: bytes) -> Answer:
     if not isinstance(message, dict):
         raise BadBody("the first choice has no message")
     text, notes = _text(message)
+    if choice.get("logprobs"):
+        notes = (*notes, "logprobs")
     usage = obj.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return Answer(
@@ -67,8 +76,9 @@ def _json_object(content_type: str | None, body: bytes) -> dict[str, Any]:
 
 
 def _text(message: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """The reply text and notes about where it came from: `content_parts`, `refusal`, `no_content`, `reasoning_apart`, `tool_calls`."""
+    """The reply text and notes about where it came from: `content_parts`, `refusal`, `no_content`, `reasoning_apart`, `tool_calls`, `unreadable_calls:N`."""
     content = message.get("content")
+    calls, unreadable = _calls(message)
     notes: list[str] = []
     if isinstance(content, list):
         text = "".join(_part_text(part) for part in content)
@@ -78,14 +88,38 @@ def _text(message: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     elif content is None:
         refusal = message.get("refusal")
         text = refusal if isinstance(refusal, str) else ""
-        notes.append("refusal" if text else "no_content")
+        if text or not calls:
+            notes.append("refusal" if text else "no_content")
     else:
         raise BadBody(f"the message's content is a JSON {type(content).__name__}, not a text")
     if any(isinstance(message.get(name), str) and message[name] for name in ("reasoning_content", "reasoning")):
         notes.append("reasoning_apart")
-    if message.get("tool_calls"):
+    if calls or unreadable:
         notes.append("tool_calls")
-    return text, tuple(notes)
+    if unreadable:
+        notes.append(f"unreadable_calls:{unreadable}")
+    return as_text(text, calls), tuple(notes)
+
+
+def _calls(message: dict[str, Any]) -> tuple[list[ToolCall], int]:
+    """The calls in order, and how many there are besides that no one can read. `function_call` is the older form of a single one."""
+    said = message.get("tool_calls")
+    if not isinstance(said, list):
+        said = []
+    functions = [item.get("function") if isinstance(item, dict) else None for item in said]
+    if not functions and isinstance(message.get("function_call"), dict):
+        functions = [message["function_call"]]
+    calls = [call for function in functions[:MAX_CALLS] if (call := _call(function)) is not None]
+    return calls, len(functions) - len(calls)
+
+
+def _call(function: Any) -> ToolCall | None:
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        return None
+    arguments = function.get("arguments")
+    if arguments is None or arguments == "":
+        return ToolCall(function["name"], "{}")
+    return ToolCall(function["name"], arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
 def _part_text(part: Any) -> str:

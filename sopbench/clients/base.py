@@ -45,7 +45,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request. `key` is (episode, repeat, step). `seed` goes to the server (None: none is sent).
+    """One request. `key` is (episode, repeat, step). `seed` goes to the server (None: none is sent), and so do `fields`, the adapter's `request_fields`.
 
     `expert` tells the right action; only built-in policies may call it, and nothing of it reaches an endpoint.
     """
@@ -56,6 +56,7 @@ class Ask:
     adapter: Adapter
     seed: int | None = None
     expert: Callable[[], Action | None] | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,9 @@ class Reply:
 class AskFailed(SopbenchError):
     """No reply was to be had: an infrastructure outcome, never the model's mistake.
 
-    `kind`: `context_overflow`, `too_many_images`, `deadline`, `timeout`, `connection`, `rejected` (a 4xx that no retry mends), `server` (5xx to the
+    `kind`: `context_overflow`, `too_many_images`, `no_tools`, `deadline`, `timeout`, `connection`, `rejected` (a 4xx that no retry mends), `server` (5xx to the
     end), `rate_limited` (429 to the end), `bad_body`, `screen`.
-    `fatal`: every request of the run would meet the same refusal (unknown model, missing key, too many images): better to stop than to go on.
+    `fatal`: every request of the run would meet the same refusal (unknown model, missing key, too many images, no tool calling): better to stop than to go on.
     """
 
     def __init__(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import binascii
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from sopbench.adapters.base import Image, Message, Text
+from sopbench.adapters.tool_calls import call_object
 from sopbench.clients.base import Sampling
 from sopbench.errors import DataError, UsageError
 from sopbench.screen import Screen
@@ -20,7 +22,7 @@ from sopbench.screen import Screen
 CHUNK = 96 * 1024
 """Bytes of a screen read at a time; a multiple of 3, so that base64 pieces join without padding in between."""
 
-OWNED_FIELDS = frozenset({"model", "messages", "stream", "n"})
+OWNED_FIELDS = frozenset({"model", "messages", "stream", "n", "tools"})
 """Fields of the request that are not the user's to set: the harness fills them, or relies on their absence."""
 
 _IMAGE_OPEN = '{"type": "image_url", "image_url": {"url": "data:%s;base64,'
@@ -48,8 +50,13 @@ class RequestBody:
                 yield piece
 
 
-def request_options(sampling: Sampling, seed: int | None) -> dict[str, Any]:
-    """The request's fields besides model and messages. Raises `UsageError` for what cannot be sent."""
+def request_options(
+    sampling: Sampling, seed: int | None, fields: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The request's fields besides model and messages. Raises `UsageError` for what cannot be sent.
+
+    `fields` are the adapter's (`Adapter.request_fields`); what the user sets, such as another `tool_choice` in the extra body, goes before them.
+    """
     options = sampling.as_body(seed)
     if owned := sorted(OWNED_FIELDS & options.keys()):
         raise UsageError(
@@ -59,17 +66,21 @@ def request_options(sampling: Sampling, seed: int | None) -> dict[str, Any]:
         json.dumps(options, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"the sampling options are no JSON: {error}") from error
-    return options
+    return {**fields, **options}
 
 
 def request_object(
-    messages: Sequence[Message], model: str, sampling: Sampling, seed: int | None = None
+    messages: Sequence[Message],
+    model: str,
+    sampling: Sampling,
+    seed: int | None = None,
+    fields: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """The request as a JSON object, images included: what `RequestBody` streams."""
     return {
         "model": model,
-        "messages": [{"role": m.role, "content": _content(m)} for m in messages],
-        **request_options(sampling, seed),
+        "messages": [{"role": m.role, "content": _content(m), **_beside(m)} for m in messages],
+        **request_options(sampling, seed, fields),
     }
 
 
@@ -78,21 +89,31 @@ def request_json(messages: Sequence[Message], model: str, sampling: Sampling, se
     return json.dumps(request_object(messages, model, sampling, seed))
 
 
-def _content(message: Message) -> str | list[dict[str, Any]]:
-    plain = _plain_text(message)
-    if plain is not None:
-        return plain
+def _content(message: Message) -> str | list[dict[str, Any]] | None:
+    if _is_plain(message):
+        return _plain_text(message)
     return [_part_object(part) for part in message.parts]
 
 
+def _beside(message: Message) -> dict[str, Any]:
+    """A message's fields besides role and content."""
+    calls = {"tool_calls": [call_object(call) for call in message.calls]} if message.calls else {}
+    return calls if message.answers is None else {**calls, "tool_call_id": message.answers}
+
+
+def _is_plain(message: Message) -> bool:
+    return len(message.parts) == 0 or (len(message.parts) == 1 and isinstance(message.parts[0], Text))
+
+
 def _plain_text(message: Message) -> str | None:
-    """The content as a plain string where it is one text: some chat templates take nothing else for system and assistant turns.
+    """The content as a plain string where it is one text: some chat templates take nothing else for system and assistant turns. Null where there are
+    calls and no text, which is how servers themselves send such a turn.
 
     Several texts stay a list, also without an image: templates put them together without anything in between, and a family's released code may count on that.
     """
     match message.parts:
         case ():
-            return ""
+            return None if message.calls else ""
         case (Text(text),):
             return text
     return None
@@ -111,9 +132,9 @@ def _pieces(messages: Sequence[Message], model: str, options: dict[str, Any]) ->
     text: list[str] = [f'{{"model": {json.dumps(model)}, "messages": [']
     for index, message in enumerate(messages):
         text.append(f'{", " if index else ""}{{"role": {json.dumps(message.role)}, "content": ')
-        plain = _plain_text(message)
-        if plain is not None:
-            text.append(json.dumps(plain) + "}")
+        end = "".join(f", {json.dumps(key)}: {json.dumps(value)}" for key, value in _beside(message).items()) + "}"
+        if _is_plain(message):
+            text.append(json.dumps(_plain_text(message)) + end)
             continue
         for place, part in enumerate(message.parts):
             text.append(", " if place else "[")
@@ -123,7 +144,7 @@ def _pieces(messages: Sequence[Message], model: str, options: dict[str, Any]) ->
             text.append(_IMAGE_OPEN % part.screen.media_type)
             pieces += ["".join(text).encode("ascii"), part.screen]
             text = [_IMAGE_CLOSE]
-        text.append("]}")
+        text.append("]" + end)
     text.append("]")
     text += [f", {json.dumps(key)}: {json.dumps(value)}" for key, value in options.items()]
     text.append("}")

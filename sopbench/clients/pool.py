@@ -6,8 +6,8 @@ What happens to a request:
 2. It goes to the least busy endpoint (`endpoints`). An attempt may take `attempt_timeout`; attempts and the waits between them together may take
    `deadline`. What arrives later is not used.
 3. 408, 409, 425, 5xx, connection faults, half or foreign bodies and timeouts are tried again after an exponential back-off with jitter, `max_attempts`
-   times in all; 429 too, honouring Retry-After, at most `MAX_RATE_LIMITED` times (being told to wait is no fault). Other 4xx, context overflow and too
-   many images are final at once.
+   times in all; 429 too, honouring Retry-After, at most `MAX_RATE_LIMITED` times (being told to wait is no fault). Other 4xx, context overflow, too
+   many images and tools that are not taken are final at once.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class _Job:
 
     body: RequestBody
     images: int
+    tools: bool = False
     attempts: list[Attempt] = field(default_factory=list)
     spent: float = 0.0
     queued: float = 0.0
@@ -143,10 +144,10 @@ class EndpointPool(Policy):
         try:
             if any(screen.must_be_made for screen in screens):
                 await asyncio.to_thread(_make, screens)
-            body = RequestBody(ask.messages, self.model, request_options(self.sampling, ask.seed))
+            body = RequestBody(ask.messages, self.model, request_options(self.sampling, ask.seed, ask.fields))
         except DataError as error:
             raise AskFailed("screen", str(error)) from error
-        job = _Job(body, images=len(screens))
+        job = _Job(body, images=len(screens), tools="tools" in ask.fields)
         while True:
             endpoint, epoch = await self._slot(job)
             try:
@@ -237,6 +238,7 @@ class EndpointPool(Policy):
                 retry_after=response.retry_after,
                 model=self.model,
                 images=job.images,
+                tools=job.tools,
             )
         try:
             return read_answer(response.content_type, response.body)

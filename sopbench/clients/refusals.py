@@ -29,6 +29,12 @@ IMAGE_LIMIT_ADVICE = (
     "(older releases: --limit-mm-per-prompt image={n}), SGLang with --limit-mm-data-per-request '{{\"image\": {n}}}', or send fewer with --history-images"
 )
 
+TOOLS_ADVICE = (
+    "the endpoint does not take tools as this adapter sends them: start vLLM with --enable-auto-tool-choice --tool-call-parser NAME (old and recent releases alike; hermes "
+    "for Qwen2.5-VL and Qwen3-VL, and one for each other family), SGLang with --tool-call-parser NAME, llama.cpp with --jinja; or have the tools told in the prompt with "
+    "--adapter tools_text"
+)
+
 _CONTEXT = re.compile(
     r"""
       context_length_exceeded | exceed_context_size_error | context_window_exceeded
@@ -54,6 +60,17 @@ _IMAGES = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_TOOLS = re.compile(
+    r"""
+      requires\ --enable-auto-tool-choice | requires\ --tool-call-parser | with\ ['"`]?--tool-call-parser
+    | tools\ param\ (?:requires|is\ not) | unsupported\ param(?:eter)?:\ ['"`]?tools?\b
+    | support\ tool\ use | support\ the\ provided\ ['"`]?tool_choice | not\ support\ (?:tools|tool\ call|function\ call)
+    | (?:tools?|tool\ call(?:s|ing)|tool\ use|function\ calling)['"`]?\ (?:is|are)\ not\ (?:yet\ )?supported
+    | missing\ a\ [`'"]?thought_signature | unexpected\ role\ ['"`]?user['"`]?\ after\ role\ ['"`]?tool
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -71,8 +88,10 @@ class Refusal:
     fatal: bool = False
 
 
-def read_refusal(status: int, body: bytes, *, retry_after: str | None, model: str, images: int) -> Refusal:
-    """What a response of `status` (not 2xx) means for a request that carried `images` images and asked for `model`."""
+def read_refusal(
+    status: int, body: bytes, *, retry_after: str | None, model: str, images: int, tools: bool = False
+) -> Refusal:
+    """What a response of `status` (not 2xx) means for a request that asked for `model` and carried `images` images and, where `tools` says so, tools."""
     words = error_words(body)
     detail = f"HTTP {status}: {words}" if words else f"HTTP {status}"
     if status not in (401, 403, 404, 429) and status >= 400:
@@ -81,6 +100,8 @@ def read_refusal(status: int, body: bytes, *, retry_after: str | None, model: st
         if images and _IMAGES.search(words):
             limit = IMAGE_LIMIT_ADVICE.format(n=images)
             return Refusal("too_many_images", "too_many_images", f"{detail} ({limit})", retry=False, fatal=True)
+    if tools and status not in (401, 403, 429) and status >= 400 and _TOOLS.search(words):
+        return Refusal("no_tools", "no_tools", f"{detail} ({TOOLS_ADVICE})", retry=False, fatal=True)
     wait = read_retry_after(retry_after)
     if status == 429:
         return Refusal("rate_limited", "http_429", detail, retry=True, retry_after=wait)

@@ -29,6 +29,10 @@ def builtin(family: str) -> PromptTexts:
             from sopbench.prompts.builtin_os_genesis import PIXEL_TEXTS as TEXTS
         case "json_action":
             from sopbench.prompts.builtin_json_action import TEXTS
+        case "tools":
+            from sopbench.prompts.builtin_tools import TEXTS
+        case "tools_text":
+            from sopbench.prompts.builtin_tools import IN_TEXT as TEXTS
         case _:
             raise UsageError(f"there are no built-in prompt texts for {family[:60]!r}")
     return TEXTS

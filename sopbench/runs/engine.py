@@ -315,9 +315,9 @@ class _Player:
     ) -> Reply | None:
         """The policy's reply, its text made storable; None (and a `not_scored` line) when there is none."""
         seed = None if self.plan.seed is None else (self.plan.seed + repeat) % 2**31
-        ask = Ask(
-            (episode, repeat, pending.step_index), pending.messages, pending.size, self.plan.adapter, seed, expert
-        )
+        key = (episode, repeat, pending.step_index)
+        adapter = self.plan.adapter
+        ask = Ask(key, pending.messages, pending.size, adapter, seed, expert, adapter.request_fields())
         try:
             reply = await self.plan.policy.ask(ask)
         except AskFailed as error:
@@ -336,7 +336,7 @@ class _Player:
             attempt=attempt,
             step=pending.step_index,
             outcome="scored",
-            prompt_sha256=prompt_sha256(pending.messages),
+            prompt_sha256=prompt_sha256(pending.messages, self.plan.adapter.request_fields()),
             images=image_hashes(pending.messages),
             screen=_pair(pending.size),
             sent=_pair(sent),

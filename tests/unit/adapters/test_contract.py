@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import pytest
@@ -26,7 +27,7 @@ from sopbench.actions import (
     swipe_direction,
 )
 from sopbench.adapters import ADAPTERS, get_adapter
-from sopbench.adapters.base import MAX_REPLY, Adapter, Image, ParsedReply, ParseFailure, Text, Turn
+from sopbench.adapters.base import MAX_REPLY, Adapter, Image, Message, ParsedReply, ParseFailure, Text, Turn
 from sopbench.clients.base import Sampling
 from sopbench.errors import CannotExpress, UsageError
 from sopbench.geometry import PER_MILLE, Box, Point, Size
@@ -226,6 +227,9 @@ GLUE = st.sampled_from(
         "\nAction: ",
         "\naction: {",
         "Reason: ",
+        '\n<tool_call>\n{"name": "',
+        'click", "arguments": ',
+        "}\n</tool_call>",
         '"action_type"',
         '{"action_type": "scroll", "direction": "up"}',
         '"index"',
@@ -299,6 +303,10 @@ HOSTILE = {
     "numbers in a text": '<action>{"action":"click","coordinate":"' + "1 " * (N // 2 - 60) + '"}',
     "stray think ends": '<action>{"action":"wait"}</action> </think>' * (N // 43),
     "deep and valid": '<action>{"action": ' + '{"a":' * 900 + "1" + "}" * 901,
+    "calls": '<tool_call>\n{"name": "click", "arguments": {}}\n</tool_call>\n' * (N // 64),
+    "calls that end only": "\n</tool_call>" * (N // 13),
+    "a deep call": '<tool_call>\n{"name": "click", "arguments": ' + '{"a":' * 30_000 + "}\n</tool_call>",
+    "a call with long arguments": '<tool_call>\n{"name": "wait", "arguments": "{' + " " * (N - 80) + '"}\n</tool_call>',
     "labels": "action:" * (N // 7),
     "labels on lines": "action:\n" * (N // 8),
     "labels and braces": 'action: {"' * (N // 10),
@@ -341,6 +349,12 @@ def test_the_size_that_was_really_sent_overrides_the_one_worked_out_where_pixels
     assert half.action == Click(Point(0.5, 0.5) if counted == PER_MILLE else Point(0.25, 0.25))
 
 
+def texts_of(messages: Sequence[Message]) -> list[str]:
+    """Everything that a request tells in words: texts, and tool calls of earlier turns."""
+    texts = [part.text for m in messages for part in m.parts if isinstance(part, Text)]
+    return texts + [text for m in messages for call in m.calls for text in (call.name, call.arguments)]
+
+
 SECRET = "SENTINEL"
 
 
@@ -370,7 +384,7 @@ def test_field_case_9_nothing_of_the_recording_but_goal_and_screens_reaches_a_re
     episode = SemiOnlineEpisode(trajectory, adapter, Uis1Released(), images=4, after_mismatch="continue")
     asked = 0
     while pending := episode.pending():
-        told = "\n".join(part.text for m in pending.messages for part in m.parts if isinstance(part, Text))
+        told = "\n".join(texts_of(pending.messages))
         assert trajectory.goal in told
         assert SECRET not in told
         assert all(trajectory.id != word for word in told.split())
@@ -382,8 +396,7 @@ def test_field_case_9_nothing_of_the_recording_but_goal_and_screens_reaches_a_re
 @every_adapter
 def test_history_is_told_from_the_model_s_own_replies(adapter: Adapter) -> None:
     turns = [Turn(blank(540, 1200), adapter.format(Type("own words"), Size(540, 1200))), Turn(blank(540, 1200))]
-    told = "\n".join(part.text for m in adapter.render("goal", turns, 2) for part in m.parts if isinstance(part, Text))
-    assert "own words" in told
+    assert "own words" in "\n".join(texts_of(adapter.render("goal", turns, 2)))
 
 
 @every_adapter
@@ -409,22 +422,14 @@ def test_rendering_depends_on_nothing_but_its_arguments(adapter: Adapter) -> Non
 @every_adapter
 def test_fields_in_the_goal_are_text(adapter: Adapter) -> None:
     goal = "{goal} {progress} {width} {0} 100% {"
-    told = [
-        part.text
-        for m in adapter.render(goal, [Turn(blank(540, 1200))], 1)
-        for part in m.parts
-        if isinstance(part, Text)
-    ]
-    assert sum(goal in text for text in told) == 1
+    assert sum(goal in text for text in texts_of(adapter.render(goal, [Turn(blank(540, 1200))], 1))) == 1
 
 
 @every_adapter
 def test_messages_can_be_encoded_whatever_the_model_said(adapter: Adapter) -> None:
     turns = [Turn(blank(540, 1200), "half a pair: \ud83d"), Turn(blank(540, 1200))]
-    for message in adapter.render("goal \udc00", turns, 1):
-        for part in message.parts:
-            if isinstance(part, Text):
-                part.text.encode()
+    for text in texts_of(adapter.render("goal \udc00", turns, 1)):
+        text.encode()
 
 
 @every_adapter

@@ -8,14 +8,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sopbench.clients.answers import BadBody, read_answer
+from sopbench.clients.answers import MAX_CALLS, BadBody, read_answer
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda v: (
         st.lists(v, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["choices", "message", "content", "text", "usage", "prompt_tokens", "error"]), v, max_size=4
+            st.sampled_from(
+                [
+                    "choices",
+                    "message",
+                    "content",
+                    "text",
+                    "usage",
+                    "prompt_tokens",
+                    "error",
+                    "tool_calls",
+                    "function",
+                    "name",
+                    "arguments",
+                ]
+            ),
+            v,
+            max_size=4,
         )
     ),
 )
@@ -76,9 +92,65 @@ def test_usage_that_is_no_count_is_left_out(wrong):
     assert read({"content": "a"}, usage=wrong).completion_tokens is None
 
 
-def test_tool_calls_and_separate_reasoning_are_noted():
-    answer = read({"content": None, "reasoning": "hm", "tool_calls": [{}]})
-    assert (answer.text, answer.notes) == ("", ("no_content", "reasoning_apart", "tool_calls"))
+def test_separate_reasoning_is_noted():
+    answer = read({"content": None, "reasoning": "hm"})
+    assert (answer.text, answer.notes) == ("", ("no_content", "reasoning_apart"))
+
+
+def call(name: object = "click", arguments: object = '{"coordinate": [500, 500]}'):
+    return {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+CLICK = '<tool_call>\n{"name": "click", "arguments": {"coordinate": [500, 500]}}\n</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"content": None, "tool_calls": [call()]}, CLICK),
+        ({"content": "", "tool_calls": [call()]}, CLICK),
+        ({"tool_calls": [call()]}, CLICK),
+        ({"content": "I tap it.", "tool_calls": [call()]}, f"I tap it.\n{CLICK}"),
+        ({"content": [{"type": "text", "text": "I tap it."}], "tool_calls": [call()]}, f"I tap it.\n{CLICK}"),
+        ({"content": None, "tool_calls": [call(), call()]}, f"{CLICK}\n{CLICK}"),
+        ({"content": None, "function_call": {"name": "click", "arguments": '{"coordinate": [500, 500]}'}}, CLICK),
+        ({"content": None, "tool_calls": [call(arguments={"coordinate": [500, 500]})]}, CLICK),
+        ({"content": None, "tool_calls": [call("wait", "")]}, CLICK.replace("click", "wait").replace('{"coordinate": [500, 500]}', "{}")),
+        ({"content": None, "tool_calls": [call("wait", None)]}, CLICK.replace("click", "wait").replace('{"coordinate": [500, 500]}', "{}")),
+        ({"content": None, "tool_calls": [call(arguments='{"coordinate": [500')]}, CLICK.replace('{"coordinate": [500, 500]}', r'"{\"coordinate\": [500"')),
+    ],
+)  # fmt: skip
+def test_tool_calls_become_part_of_the_text(message, text):
+    answer = read(message)
+    assert answer.text == text
+    assert answer.notes[-1] == "tool_calls"
+    assert "no_content" not in answer.notes
+
+
+@pytest.mark.parametrize("unreadable", [{}, None, 3, "click", {"function": None}, call(name=None), call(name=["a"])])
+def test_a_call_that_no_one_can_read_is_left_out_and_noted(unreadable):
+    alone, first = (read({"content": None, "tool_calls": calls}) for calls in ([unreadable], [unreadable, call()]))
+    assert (alone.text, alone.notes) == ("", ("no_content", "tool_calls", "unreadable_calls:1"))
+    assert (first.text, first.notes) == (CLICK, ("tool_calls", "unreadable_calls:1"))
+
+
+@pytest.mark.parametrize("calls", [[], {}, None, False, 3, "calls"])
+def test_what_is_no_list_of_calls_is_none(calls):
+    assert read({"content": "a", "tool_calls": calls}) == read({"content": "a"})
+
+
+def test_calls_beyond_any_use_are_left_out_and_counted():
+    answer = read({"content": None, "tool_calls": [call()] * 1000})
+    assert answer.text.count("<tool_call>") == MAX_CALLS
+    assert f"unreadable_calls:{1000 - MAX_CALLS}" in answer.notes
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "told"), [({"content": [{"token": "a", "logprob": -0.1}]}, True), (None, False), ({}, False)]
+)
+def test_logprobs_beside_a_reply_are_noted(logprobs, told):
+    answer = read({}, choices=[{"message": {"content": "a"}, "logprobs": logprobs}])
+    assert ("logprobs" in answer.notes) is told
 
 
 def test_a_name_that_no_file_could_hold_is_mended():

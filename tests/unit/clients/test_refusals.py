@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sopbench.clients.refusals import MAX_DETAIL, MAX_RETRY_AFTER, error_words, read_refusal, read_retry_after
 
 
-def read(status: int, body: object, *, images: int = 2, retry_after: str | None = None):
+def read(status: int, body: object, *, images: int = 2, retry_after: str | None = None, tools: bool = False):
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return read_refusal(status, data, retry_after=retry_after, model="tiny", images=images)
+    return read_refusal(status, data, retry_after=retry_after, model="tiny", images=images, tools=tools)
 
 
 OVERFLOWS = {
@@ -75,6 +75,41 @@ def test_field_case_24_the_image_limit_is_named_with_its_flag_in_both_syntaxes(m
     assert (refusal.kind, refusal.retry, refusal.fatal) == ("too_many_images", False, True)
     assert """--limit-mm-per-prompt '{"image": 2}'""" in refusal.detail
     assert "--limit-mm-per-prompt image=2" in refusal.detail
+
+
+NO_TOOLS = {
+    "vllm, auto": (400, {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', "type": "BadRequestError", "param": None, "code": 400}}),
+    "vllm 0.32, forced": (400, {"error": {"message": 'tool_choice=function "click" requires --tool-call-parser to be set', "type": "BadRequestError"}}),
+    "lmdeploy": (400, {"object": "error", "message": "Please launch the api_server with --tool-call-parser if you want to use tool."}),
+    "llama.cpp": (500, {"error": {"code": 500, "message": "tools param requires --jinja flag", "type": "server_error"}}),
+    "llama.cpp, older": (500, {"error": {"code": 500, "message": "Unsupported param: tools", "type": "server_error"}}),
+    "ollama": (400, {"error": {"message": "registry.ollama.ai/library/llava:7b does not support tools", "type": "api_error"}}),
+    "openrouter": (404, {"error": {"message": "No endpoints found that support tool use. To learn more about provider routing, visit the documentation", "code": 404}}),
+    "openrouter, choice": (404, {"error": {"message": "No endpoints found that support the provided 'tool_choice' value.", "code": 404}}),
+    "openai": (400, {"error": {"message": "tools is not supported in this model.", "type": "invalid_request_error", "param": "tools"}}),
+    "gemini 3, calls in the history": (400, [{"error": {"code": 400, "message": "Function call is missing a thought_signature in functionCall parts.", "status": "INVALID_ARGUMENT"}}]),
+    "mistral, screen behind a result": (400, {"object": "error", "message": "Unexpected role 'user' after role 'tool'", "type": "invalid_request_message_order", "code": "3230"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NO_TOOLS)
+def test_tools_that_are_not_taken_end_the_run_with_the_flags_to_change(case):
+    status, body = NO_TOOLS[case]
+    refusal = read(status, body, tools=True)
+    assert (refusal.kind, refusal.retry, refusal.fatal) == ("no_tools", False, True)
+    for flag in ("--enable-auto-tool-choice", "--tool-call-parser", "--jinja", "--adapter tools_text"):
+        assert flag in refusal.detail
+
+
+@pytest.mark.parametrize("case", NO_TOOLS)
+def test_the_same_words_about_a_request_without_tools_are_an_ordinary_refusal(case):
+    status, body = NO_TOOLS[case]
+    assert read(status, body).kind in ("rejected", "server")
+
+
+def test_a_busy_server_of_a_model_with_tools_is_asked_again():
+    for words in ("the tool parser is overloaded", "tool_choice auto: engine dead"):
+        assert read(503, {"error": {"message": words}}, tools=True).retry
 
 
 def test_a_rate_limit_that_speaks_of_context_is_a_rate_limit():
