@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HELP = """Print the messages that a model would be sent at step K of an episode, as a JSON list. An image is an object of type "image" with the sha256 of its file and its original size, and with the size in which it is sent where the family takes smaller ones.
 
-A request tells what the model itself replied before. Give those replies with --replies; without it the expert's own actions, in the adapter's words and without a thought, stand in for them (and a line on standard error says so): no run ever does that.
+A request tells what the model itself replied before. Give those replies with --replies; without it the expert's own actions, in the adapter's words and without a thought, stand in for them (and a line on standard error says so), as only the static suites do. With --instruction the request also tells the step's instruction: what `androidcontrol-low` sends.
 
 Example: sopbench render --adapter uis1 --data sop.jsonl --images screens --episode 240 --step 2 --replies replies.jsonl
 """
@@ -46,6 +46,9 @@ def register(app: typer.Typer) -> None:
             int | None,
             typer.Option(help="How many of the last screens to send; 0 sends none. Default: the adapter's.", min=0),
         ] = None,
+        instruction: Annotated[
+            bool, typer.Option("--instruction", help="Tell the recording's instruction for the step too.")
+        ] = False,
         prompts: Annotated[
             str, typer.Option(help="Whose words: official, builtin, or auto, as in `sopbench run`.")
         ] = "auto",
@@ -56,26 +59,43 @@ def register(app: typer.Typer) -> None:
         family = worded(adapter, prompts)
         resolver = None if images is None else screens_in(images, image_pattern)
         trajectory = _episode(load_trajectories(data, resolver), episode, data, step)
+        kept = family.default_images if images_kept is None else images_kept
         if replies is None:
-            history = _expert_replies(family, trajectory, step)
-            if history:
+            messages, left_out = expert_rendered(family, trajectory, step, kept, instruction=instruction)
+            if step:
                 print(
-                    f"note: no --replies, so the expert's actions stand in for the model's {step} earlier replies",
+                    f"note: no --replies, so the expert's actions stand in for the model's {step} earlier replies"
+                    + (f" ({left_out} of them, for which the family has no words, are left out)" if left_out else ""),
                     file=sys.stderr,
                 )
         else:
-            history = _own_replies(replies, step)
-        kept = family.default_images if images_kept is None else images_kept
-        messages = rendered(family, trajectory, history, kept)
+            told = trajectory.steps[step].instruction if instruction else None
+            messages = rendered(family, trajectory, _own_replies(replies, step), kept, told)
         print(json.dumps([as_json(message) for message in messages], indent=2, ensure_ascii=True))
 
 
-def rendered(adapter: Adapter, trajectory: Trajectory, replies: Sequence[str], images: int) -> tuple[Message, ...]:
+def rendered(
+    adapter: Adapter, trajectory: Trajectory, replies: Sequence[str], images: int, instruction: str | None = None
+) -> tuple[Message, ...]:
     """The request after `replies`: it asks about the step with that number."""
     from sopbench.adapters.base import Turn
 
     turns = [Turn(step.screen, reply) for step, reply in zip(trajectory.steps, replies, strict=False)]
-    return adapter.render(trajectory.goal, [*turns, Turn(trajectory.steps[len(replies)].screen)], images)
+    turns.append(Turn(trajectory.steps[len(replies)].screen))
+    return adapter.render_instructed(trajectory.goal, turns, images, instruction or None)
+
+
+def expert_rendered(
+    adapter: Adapter, trajectory: Trajectory, step: int, images: int, *, instruction: bool
+) -> tuple[tuple[Message, ...], int]:
+    """The request of a static suite about `step`, and how many of the expert's actions its history leaves out."""
+    from sopbench.protocols.static import StaticEpisode
+    from sopbench.scoring import get_profile
+
+    episode = StaticEpisode(trajectory, adapter, get_profile("strict"), images=images, instruct=instruction)
+    pending = episode.pending(step)
+    assert pending is not None
+    return pending.messages, episode.left_out(step)
 
 
 def as_json(message: Message) -> dict[str, Any]:
@@ -121,7 +141,3 @@ def _own_replies(file: Path, step: int) -> list[str]:
     if len(replies) < step:
         raise UsageError(f"--replies {file}: has {len(replies)} replies, but step {step} has {step} before it")
     return replies
-
-
-def _expert_replies(adapter: Adapter, trajectory: Trajectory, step: int) -> list[str]:
-    return [adapter.format(done.action(), done.screen.size) for done in trajectory.steps[:step]]

@@ -163,6 +163,20 @@ def test_without_replies_the_expert_s_actions_stand_in_and_it_says_so(
     assert "note:" not in rendering(recording, "--adapter", adapter, step=0).stderr
 
 
+@pytest.mark.parametrize("adapter", ["uis1", "os_atlas"])
+def test_the_instruction_is_told_when_asked_for_as_androidcontrol_low_tells_it(
+    recording: tuple[Path, Path], adapter: str, tmp_path: Path
+) -> None:
+    told = rendering(recording, "--adapter", adapter, "--instruction")
+    assert told.stdout.count("SENTINEL") == 1
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text('"one"\n"two"\n')
+    assert (
+        rendering(recording, "--adapter", adapter, "--instruction", "--replies", str(replies)).stdout.count("SENTINEL")
+        == 1
+    )
+
+
 @pytest.mark.parametrize(("kept", "sent"), [("0", 0), ("1", 1), ("9", 3)])
 def test_images_kept_bounds_the_screens(recording: tuple[Path, Path], kept: str, sent: int) -> None:
     result = rendering(recording, "--adapter", "qwen25vl", "--images-kept", kept)
