@@ -74,6 +74,9 @@ def _unwrap(value: Any, note: Note) -> Mapping[str, Any]:
         value = _decoded(value[0], note)
     if not isinstance(value, dict):
         raise ActionError("bad_json", f"a call must be a JSON object, not {_short(value)}")
+    if "arguments" not in value and "name" in value and "parameters" in value:
+        note("parameters_for_arguments")
+        value = {**value, "arguments": value["parameters"]}
     if "arguments" not in value:
         return _named_by_tool(value, {}, note) if "action" not in value and "name" in value else value
     arguments = _decoded(value["arguments"], note)

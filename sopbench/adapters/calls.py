@@ -223,7 +223,9 @@ class _Scan:
                     broken = Call(pos, pos + 1, None, error=error)
                 pos += 1
                 continue
-            if isinstance(read.value, dict) and ("action" in read.value or "arguments" in read.value):
+            if isinstance(read.value, dict) and (
+                "action" in read.value or "arguments" in read.value or read.value.keys() >= {"name", "parameters"}
+            ):
                 fence = _FENCE_BEFORE.search(self.text[max(0, pos - 24) : pos])
                 start = pos - len(fence.group()) if fence else pos
                 notes = ("code_fence", *read.notes) if fence else read.notes
