@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sopbench.screen import Screen
     from sopbench.trajectory import Trajectory
 
-HELP = """Print the messages that a model would be sent at step K of an episode, as a JSON list. An image is an object of type "image" with the sha256 of its file and its original size, and with the size in which it is sent where the family takes smaller ones.
+HELP = """Print the messages that a model would be sent at step K of an episode, as a JSON list. An image is an object of type "image" with the sha256 of its file and its original size, and with the size in which it is sent where the family takes smaller ones. For a family whose requests carry more (the tools of `tools`), an object with `messages` and the rest.
 
 A request tells what the model itself replied before. Give those replies with --replies; without it the expert's own actions, in the adapter's words and without a thought, stand in for them (and a line on standard error says so), as only the static suites do. With --instruction the request also tells the step's instruction: what `androidcontrol-low` sends.
 
@@ -71,7 +71,7 @@ def register(app: typer.Typer) -> None:
         else:
             told = trajectory.steps[step].instruction if instruction else None
             messages = rendered(family, trajectory, _own_replies(replies, step), kept, told)
-        print(json.dumps([as_json(message) for message in messages], indent=2, ensure_ascii=True))
+        print(json.dumps(request_as_json(family, messages), indent=2, ensure_ascii=True))
 
 
 def rendered(
@@ -98,15 +98,28 @@ def expert_rendered(
     return pending.messages, episode.left_out(step)
 
 
+def request_as_json(adapter: Adapter, messages: Sequence[Message]) -> list[dict[str, Any]] | dict[str, Any]:
+    """The messages, and where the family's requests carry more than those (its tools), an object with them and the rest."""
+    listed = [as_json(message) for message in messages]
+    fields = adapter.request_fields()
+    return {"messages": listed, **fields} if fields else listed
+
+
 def as_json(message: Message) -> dict[str, Any]:
     """A message with its images named by hash and original size instead of carried along."""
     from sopbench.adapters.base import Text
+    from sopbench.adapters.tool_calls import call_object
 
     parts = [
         {"type": "text", "text": part.text} if isinstance(part, Text) else _image_as_json(part.screen)
         for part in message.parts
     ]
-    return {"role": message.role, "content": parts}
+    told: dict[str, Any] = {"role": message.role, "content": parts}
+    if message.calls:
+        told["tool_calls"] = [call_object(call) for call in message.calls]
+    if message.answers is not None:
+        told["tool_call_id"] = message.answers
+    return told
 
 
 def _image_as_json(screen: Screen) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import typer
 from PIL import Image
 from typer.testing import CliRunner, Result
 
+from sopbench.actions import ACTION_KINDS
 from sopbench.adapters import ADAPTERS
 from sopbench.cli import adapters, parse, render
 from sopbench.errors import SopbenchError
@@ -134,6 +135,31 @@ def rendering(recording: tuple[Path, Path], *options: str, step: int = 2, episod
     return sopbench(
         "render", "--data", data, "--images", screens, "--episode", episode, "--step", str(step), *options, "--prompts", "builtin"
     )  # fmt: skip
+
+
+def test_render_prints_tools_and_the_calls_of_the_history(recording: tuple[Path, Path], tmp_path: Path) -> None:
+    replies = tmp_path / "replies.jsonl"
+    call = '<tool_call>\n{"name": "wait", "arguments": {"time": 2}}\n</tool_call>'
+    replies.write_text(json.dumps(call) + "\n" + json.dumps("no call") + "\n")
+    request = json.loads(rendering(recording, "--adapter", "tools", "--replies", str(replies)).stdout)
+    assert list(request) == ["messages", "tools", "tool_choice"]
+    assert [tool["function"]["name"] for tool in request["tools"]] == list(ACTION_KINDS)
+    roles = ["system", "user", "assistant", "tool", "user", "assistant", "user"]
+    assert [message["role"] for message in request["messages"]] == roles
+    said, result = request["messages"][2:4]
+    assert said["content"] == []
+    assert [c["function"] for c in said["tool_calls"]] == [{"name": "wait", "arguments": '{"time": 2}'}]
+    assert result["tool_call_id"] == said["tool_calls"][0]["id"]
+    in_text = json.loads(rendering(recording, "--adapter", "tools_text", "--replies", str(replies)).stdout)
+    assert [message["role"] for message in in_text] == [role for role in roles if role != "tool"]
+
+
+def test_parse_reads_tool_calls_as_the_journal_keeps_them() -> None:
+    call = '<tool_call>\n{"name": "click", "arguments": {"coordinate": [500, 500]}}\n</tool_call>'
+    middle, unknown = parsed(call, call.replace("click", "left_double"), adapter="tools")
+    assert middle == {"action": "click", "coordinate": [540, 1200]}
+    assert unknown["parse_failure"] == "unknown_action"
+    assert "left_double" in unknown["detail"]
 
 
 def test_render_prints_the_messages_with_images_by_hash_and_size(recording: tuple[Path, Path], tmp_path: Path) -> None:
