@@ -17,6 +17,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -32,11 +33,21 @@ class ServerError(Exception):
 
 
 class VllmServer:
-    """`images`: most images in one request (None: the server's own default). `context`: most tokens of a request and its reply."""
+    """`images`: most images in one request (None: the server's own default). `context`: most tokens of a request and its reply. `flags`: further
+    words of the command line."""
 
-    def __init__(self, python: Path, model: Path, log: Path, *, images: int | None = 2, context: int = 16384) -> None:
+    def __init__(
+        self,
+        python: Path,
+        model: Path,
+        log: Path,
+        *,
+        images: int | None = 2,
+        context: int = 16384,
+        flags: Sequence[str] = (),
+    ) -> None:
         self.python, self.model, self.log = python, model, log
-        self.images, self.context = images, context
+        self.images, self.context, self.flags = images, context, tuple(flags)
         self.started_after = 0.0
         self.port = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -59,7 +70,7 @@ class VllmServer:
         words += ["--max-num-seqs", "8", "--max-num-batched-tokens", str(min(self.context, 4096)), "--seed", "0"]
         if self.images is not None:
             words += ["--limit-mm-per-prompt", json.dumps({"image": self.images, "video": 0})]
-        return words
+        return [*words, *self.flags]
 
     def __enter__(self) -> Self:
         self.start()

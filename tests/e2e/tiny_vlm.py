@@ -62,7 +62,7 @@ mistake; one at least is a reserve on a machine whose arithmetic leads elsewhere
 POOL: Final = 160
 """Different screens of each colour to learn from; with few, the student learns those by heart and errs on others."""
 
-PROSE: Final = (10, 20, 20, 20, 60, 200, 500)
+PROSE: Final = (*[10] * 4, *[20] * 6, *[60] * 6, *[200] * 3, 500)
 """The most words of a dialogue's system prompt, one drawn for each."""
 BATCH_TOKENS: Final = 2400
 """A batch has so many tokens at most, padding included; dialogues of like length share one."""
@@ -241,10 +241,13 @@ class Student:
         self.model.save_pretrained(self.folder)
 
     def train(self, steps: int, rate: float) -> None:
-        """One term: AdamW, the rate rising for a tenth of `steps` and then falling to nothing."""
+        """One term: AdamW, the rate rising for a tenth of `steps` and then falling to nothing.
+
+        The second beta is short, 0.95: in so few steps the usual 0.999 never forgets the first gradients, and took twice as many.
+        """
         torch = self.torch
         self.pool = self.pool or {c: [self._pixels(draw(c, n)) for n in range(POOL)] for c in COLOURS}
-        optimiser = torch.optim.AdamW(self.model.parameters(), rate, weight_decay=0.01)
+        optimiser = torch.optim.AdamW(self.model.parameters(), rate, betas=(0.9, 0.95), weight_decay=0.01)
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=steps, pct_start=0.1)
         self.model.train()
         began = time.monotonic()
