@@ -1,4 +1,4 @@
-"""`sopbench data check`: what is wrong with a trajectory file and its screens."""
+"""`sopbench data`: check a trajectory file and its screens (here), get and convert public data sets (`data_sets`, `data_convert`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sopbench.cli import data_convert, data_sets
 from sopbench.errors import EXIT_BAD_INPUT, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ Example: sopbench data check android_control_evaluation_std.jsonl --images image
 
 
 def register(app: typer.Typer) -> None:
-    data = typer.Typer(help="Look at trajectory data.", no_args_is_help=True)
+    data = typer.Typer(help="Get, convert and check trajectory data.", no_args_is_help=True)
 
     @data.callback()
     def group() -> None:
@@ -53,6 +54,8 @@ def register(app: typer.Typer) -> None:
         if not report.ok:
             raise typer.Exit(EXIT_BAD_INPUT)
 
+    data_sets.register(data)
+    data_convert.register(data)
     app.add_typer(data, name="data")
 
 
@@ -86,7 +89,7 @@ def _print(report: DataReport) -> None:
     for finding in report.findings:
         out.print(f"{finding.level:<8}  {len(finding.places):>6,}  {finding.summary}", style=_style(finding))
         for place in finding.places[:EXAMPLES]:
-            out.print(" " * 18 + safe(_where(place), 160), style="dim")
+            out.print(" " * 18 + safe(_where(place), 400), style="dim")
         if len(finding.places) > EXAMPLES:
             out.print(" " * 18 + f"and {len(finding.places) - EXAMPLES:,} more (--json lists them all)", style="dim")
     if report.pattern:

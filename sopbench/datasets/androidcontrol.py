@@ -137,11 +137,11 @@ class AndroidControl:
         match kind := action.get("action_type"):
             case "click":
                 x, y = _xy(action, size)
-                return step({"action": "click", "coordinate": [x, y]}, _around(nodes_of(tree), x, y, long=False))
+                return step({"action": "click", "coordinate": [x, y]}, _around(_nodes(tree), x, y, long=False))
             case "long_press":
                 x, y = _xy(action, size)
                 content = {"action": "long_press", "coordinate": [x, y], "time": LONG_PRESS_SECONDS}
-                return step(content, _around(nodes_of(tree), x, y, long=True))
+                return step(content, _around(_nodes(tree), x, y, long=True))
             case "scroll":
                 return self._swipe(action, size, step)
             case "input_text":
@@ -149,11 +149,11 @@ class AndroidControl:
             case "type":  # click, type, enter under one screenshot: the point and the key stay in the check options
                 x, y = _xy(action, size)
                 content = {"action": "type", "text": _text(action, "text")}
-                boxes = _around(nodes_of(tree), x, y, long=False)
+                boxes = _around(_nodes(tree), x, y, long=False)
                 return step(content, boxes, {**content, "coordinate": [x, y], "enter": True})
             case "open_app":
                 app = _text(action, "app_name")
-                boxes = _named(nodes_of(tree), app)
+                boxes = _named(_nodes(tree), app)
                 return step({"action": "open", "text": app}, boxes or None)
             case "navigate_back":
                 return step({"action": "system_button", "button": "Back"})
@@ -238,6 +238,13 @@ def _text(action: Mapping[str, Any], name: str) -> str:
     if any("\ud800" <= character <= "\udfff" for character in value):
         raise DataError(f"`{name}` of the action holds half of a surrogate pair, which is no character")
     return value
+
+
+def _nodes(tree: memoryview) -> list[Node]:
+    try:
+        return nodes_of(tree)
+    except WireError as error:
+        raise DataError(f"the accessibility tree: {error}") from error
 
 
 def _around(nodes: Sequence[Node], x: float, y: float, *, long: bool) -> list[list[float]]:

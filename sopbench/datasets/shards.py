@@ -71,12 +71,13 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How far a conversion is. Bytes are read from shards (as stored) and written as screens."""
+    """How far a conversion is. Bytes are read from shards (as stored) and written as screens; `before` of those read belong to `skipped_shards`, which were converted already."""
 
     read: int = 0
     written: int = 0
     episodes: int = 0
     skipped_shards: int = 0
+    before: int = 0
 
     def __add__(self, other: Told) -> Told:
         return Told(
@@ -84,6 +85,7 @@ class Told:
             self.written + other.written,
             self.episodes + other.episodes,
             self.skipped_shards + other.skipped_shards,
+            self.before + other.before,
         )
 
 
@@ -160,7 +162,8 @@ def convert_shards(
         return _first(limit, shards, job, images, watch)
     todo = [job(shard, None) for shard in shards]
     parts = {item.shard: part for item in todo if (part := finished(item, images)) is not None}
-    total = Told(read=sum(shard.stat().st_size for shard in parts), skipped_shards=len(parts))
+    known = sum(shard.stat().st_size for shard in parts)
+    total = Told(read=known, skipped_shards=len(parts), before=known)
     todo = [item for item in todo if item.shard not in parts]
     watch(total)
     if jobs == 1 or len(todo) <= 1:
