@@ -15,11 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sopbench.errors import DataError, command, shown
 from sopbench.files import create_json, is_temporary, open_regular, read_json, why, write_json
 from sopbench.runs.fingerprint import fingerprint
-from sopbench.runs.records import EpisodeEnd, StepRecord
+from sopbench.runs.records import MAX_RECORD_BYTES, EpisodeEnd, StepRecord
 from sopbench.runs.shapes import FactsShape, SettingsShape, first_fault, require_shape
-
-MAX_RECORD_BYTES = 32 * 1024 * 1024
-"""More than any line that a run writes: a response has at most 4 MiB (`clients.answers`), whose text takes three times as much as ASCII JSON."""
 
 MAX_INFO_BYTES = 4 * 1024 * 1024
 MAX_SUMMARY_BYTES = 64 * 1024 * 1024

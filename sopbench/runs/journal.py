@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from sopbench.errors import DataError, RunBusy, command
-from sopbench.runs.records import EpisodeEnd, StepRecord
+from sopbench.runs.records import MAX_RECORD_BYTES, EpisodeEnd, StepRecord
 
 SYNC_SECONDS = 5.0
 
@@ -35,11 +35,11 @@ class Journal:
         handle = _opened(self._path)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _cut_torn_line(handle)
+            _cut_torn_line(handle, self._path)
         except BlockingIOError as error:
             handle.close()
             raise RunBusy(f"{self._path.parent} is being written by another process; wait for it or stop it") from error
-        except OSError:
+        except (OSError, DataError):
             handle.close()
             raise
         self._file = handle
@@ -94,11 +94,13 @@ def _opened(path: Path) -> BinaryIO:
     return handle
 
 
-def _cut_torn_line(handle: BinaryIO) -> None:
-    """Truncate the file after its last newline: what follows was being written when the writer died."""
+def _cut_torn_line(handle: BinaryIO, path: Path) -> None:
+    """Truncate the file after its last newline: what follows was being written when the writer died. A file without newlines where they must be is left alone."""
     end = handle.seek(0, os.SEEK_END)
     position, keep = end, 0
     while position > 0:
+        if end - position > MAX_RECORD_BYTES:
+            raise DataError(f"{path} is no journal: it ends in a line of more than {MAX_RECORD_BYTES} bytes")
         start = max(0, position - 65536)
         handle.seek(start)
         block = handle.read(position - start)

@@ -9,6 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sopbench.actions import ACTION_KINDS
 
 RECORD_VERSION: Literal[1] = 1
+MAX_RECORD_BYTES = 32 * 1024 * 1024
+"""More than any line that a run writes: a response has at most 4 MiB (`clients.answers`), whose text takes three times as much as ASCII JSON."""
 
 
 def _named(action: dict[str, Any]) -> dict[str, Any]:
