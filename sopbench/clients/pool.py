@@ -222,9 +222,11 @@ class EndpointPool(Policy):
         except ResponseTooLarge:
             return Refusal("bad_body", "bad_body", f"the response is larger than {MAX_RESPONSE} bytes", retry=False)
         except aiohttp.ClientPayloadError as error:
-            return Refusal("bad_body", "bad_body", f"the response broke off: {error}", retry=True)
+            return Refusal("bad_body", "bad_body", f"the response broke off: {connection_words(error)}", retry=True)
         except aiohttp.ClientConnectorCertificateError as error:
-            return Refusal("connection", "connection", f"{endpoint.url}: {error}", retry=False, fatal=True)
+            return Refusal(
+                "connection", "connection", f"{endpoint.url}: {connection_words(error)}", retry=False, fatal=True
+            )
         except aiohttp.ClientError as error:
             return Refusal("connection", "connection", f"{endpoint.url}: {connection_words(error)}", retry=True)
         except TimeoutError:

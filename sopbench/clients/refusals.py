@@ -155,9 +155,9 @@ def error_words(body: bytes) -> str:
     try:
         obj = json.loads(text)
     except (ValueError, RecursionError):
-        return _line(text)
+        return one_line(text)
     found = list(dict.fromkeys(_words(obj)))
-    return _line(" ".join(found) if found else text)
+    return one_line(" ".join(found) if found else text)
 
 
 def _words(obj: Any, depth: int = 0) -> list[str]:
@@ -172,6 +172,7 @@ def _words(obj: Any, depth: int = 0) -> list[str]:
     return found + labels if found else []
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
+    """`text` on one line of at most `MAX_DETAIL` characters, all of which can be printed."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= MAX_DETAIL else line[: MAX_DETAIL - 1] + "…"

@@ -15,6 +15,7 @@ import aiohttp
 from sopbench import __version__
 from sopbench.clients.answers import MAX_RESPONSE
 from sopbench.clients.body import RequestBody
+from sopbench.clients.refusals import one_line
 from sopbench.errors import DataError
 
 CONNECT_TIMEOUT = 15.0
@@ -23,11 +24,11 @@ KEEP_ALIVE = 4.0
 
 
 def connection_words(error: Exception) -> str:
-    """What went wrong on the way, in few words."""
+    """What went wrong on the way, in few words. The library quotes whatever it could not read."""
     if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.strerror:
         words = error.os_error.strerror
         return f"no connection to {error.host} port {error.port} ({words})"
-    return str(error) or type(error).__name__
+    return one_line(str(error)) or type(error).__name__
 
 
 class ResponseTooLarge(Exception):

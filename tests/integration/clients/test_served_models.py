@@ -95,9 +95,19 @@ async def test_an_address_as_model_is_asked_what_it_serves_and_recorded(fault_se
     await policy.close()
 
 
-@pytest.mark.parametrize(
-    "name", ["builtin:oracle", "http://elsewhere:1/v1", "\x1b[31mred", "a\nb", "\u202egpj", "\ud800", "a" * 3_000, ""]
-)
+POSING = {
+    "built in": "builtin:oracle",
+    "address": "http://elsewhere:1/v1",
+    "escape": "\x1b[31mred",
+    "line break": "a\nb",
+    "reversed": "\u202egpj",
+    "half a pair": "\ud800",
+    "long": "a" * 3_000,
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("name", POSING.values(), ids=POSING)
 async def test_a_name_that_would_pose_as_something_else_is_not_taken(fault_server, name):
     """The endpoint chooses the name; it goes into records, requests and terminals, and comes back as --model when the run is resumed."""
     server = fault_server(models=[{"id": name}])
