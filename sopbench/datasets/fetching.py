@@ -128,9 +128,10 @@ def fetch(
                     f"{url}: {error} ({fruitless} attempts in a row). {have:,} bytes are kept: the same command goes on from there"
                 ) from error
             pause(min(60.0, 2.0**fruitless))
-    fetched = _verify(part, target, expected, url)
-    state.unlink(missing_ok=True)
-    return fetched
+    try:
+        return _verify(part, target, expected, url)
+    finally:
+        state.unlink(missing_ok=True)
 
 
 def address(url: str) -> str:

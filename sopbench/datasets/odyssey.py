@@ -148,14 +148,16 @@ def episode_of(annotation: Any, pictures: Pictures) -> Item:
 def _step(step: Mapping[str, Any], name: str, size: Size) -> tuple[Mapping[str, Any], dict[str, Any]]:
     action, info = step.get("action"), step.get("info")
     boxes = None
+    if not isinstance(action, str):
+        raise DataError(f"action {shown(action)} is no text")
     if action in ("CLICK", "LONG_PRESS") and not isinstance(info, str):
         point = short(_points(info, 1)[0].to_pixels(size))
         content: Mapping[str, Any] = {"action": "click", "coordinate": point}
         if action == "LONG_PRESS":
             content = {"action": "long_press", "coordinate": point, "time": LONG_PRESS_SECONDS}
         boxes = _boxes(step.get("sam2_bbox"), size)
-    elif action == "CLICK" and info in _KEYS:
-        content = _KEYS[str(info)]
+    elif action == "CLICK" and isinstance(info, str) and info in _KEYS:
+        content = _KEYS[info]
     elif action == "SCROLL":
         start, end = _points(info, 2)
         content = {
@@ -166,7 +168,7 @@ def _step(step: Mapping[str, Any], name: str, size: Size) -> tuple[Mapping[str, 
     elif action in ("TEXT", "TYPE"):
         content = {"action": "type", "text": _typed(info)}
     elif action in _PLAIN:
-        content = _PLAIN[str(action)]
+        content = _PLAIN[action]
     else:
         raise DataError(f"action {shown(action)} with info {shown(info)} is none of GUI-Odyssey's")
     instruction = text_of(step, "low_level_instruction", due=False)
