@@ -7,8 +7,9 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -139,6 +140,12 @@ async def aresume(path: Path | str, *, listener: Listener | None = None, **overr
 
 
 def _config(config: RunConfig | None, options: dict[str, Any]) -> RunConfig:
+    known = [field.name for field in fields(RunConfig)]
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}"
+            raise UsageError(f"there is no option {name!r}{meant}")
     return replace(config, **options) if config is not None else RunConfig(**options)
 
 
@@ -228,7 +235,8 @@ class _Session:
             raise UsageError(f"{folder.path} is a re-scoring of {origin}: resume that run, then score it again")
         if recorded.id != info.id:
             what = f"cannot {'resume' if resume else 'continue'} the run in {folder.path}"
-            require_same(recorded.facts, facts, what=what)
+            hint = "" if resume else "For another run choose another --out"
+            require_same(recorded.facts, facts, what=what, hint=hint)
         return folder
 
 
@@ -308,7 +316,8 @@ def _require_some_screens(loaded: Loaded) -> None:
     if screens and len(missing) == len(screens):
         raise DataError(
             f"none of the {len(screens)} screens is there: the first would be {missing[0].path}. Give their folder with "
-            "--images DIR, and where they are named differently --image-pattern; `sopbench data check` proposes one"
+            "--images DIR, and where they are named differently --image-pattern (`sopbench data check` proposes one); "
+            "`sopbench data pull` fetches the screens of public data sets"
         )
 
 

@@ -115,8 +115,8 @@ class Screen:
             handle = open_regular(self._path)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             raise DataError(
-                f"screen {self.label}: cannot read {self._path} ({why(error)}). Give the folder that holds the "
-                "screens with --images DIR; `sopbench data check` lists every missing screen"
+                f"screen {self.label}: cannot read {self._path} ({why(error)}). Give the folder that holds the screens with "
+                "--images DIR; `sopbench data check` lists every missing screen, `sopbench data pull` fetches those of public data sets"
             ) from error
         with handle:
             if os.fstat(handle.fileno()).st_size > MAX_BYTES:
