@@ -19,3 +19,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     raise AttributeError(f"module 'sopbench' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What is loaded on first use is offered by completion, too."""
+    return sorted({*globals(), *__all__})

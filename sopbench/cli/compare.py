@@ -51,7 +51,7 @@ def _print(result: dict[str, Any]) -> None:
         low, high = diff["ci95"]
         rows.append(
             (
-                name if name == "accuracy" else name.upper(),
+                name if name == "accuracy" else {"score": "Score"}.get(name, name.upper()),
                 f"{result['a'][name]:.1f}",
                 f"{result['b'][name]:.1f}",
                 f"{diff['value']:+.1f}",

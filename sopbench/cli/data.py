@@ -36,7 +36,10 @@ def register(app: typer.Typer) -> None:
         images: Annotated[Path | None, typer.Option(help="Folder that holds the screens.")] = None,
         image_pattern: Annotated[
             str | None,
-            typer.Option(help="How screens are named there: {name}, {episode}, {step}.", show_default="{name}"),
+            typer.Option(
+                help="How screens are named there, from {name}, {episode}, {step} (default: {name}).",
+                show_default=False,
+            ),
         ] = None,
         deep: Annotated[bool, typer.Option("--deep", help="Decode every screen, not only its header.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,

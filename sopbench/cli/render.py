@@ -19,7 +19,7 @@ HELP = """Print the messages that a model would be sent at step K of an episode,
 
 A request tells what the model itself replied before. Give those replies with --replies; without it the expert's own actions, in the adapter's words and without a thought, stand in for them (and a line on standard error says so), as only the static suites do. With --instruction the request also tells the step's instruction: what `androidcontrol-low` sends.
 
-Example: sopbench render --adapter uis1 --data sop.jsonl --images screens --episode 240 --step 2 --replies replies.jsonl
+Example: sopbench render --adapter uis1 --data android_control_evaluation_std.jsonl --images screens --episode 8193 --step 2 --replies replies.jsonl
 """
 
 

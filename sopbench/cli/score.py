@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sopbench.errors import EXIT_COMPLETE, EXIT_UNSCORED
+from sopbench.errors import EXIT_COMPLETE, EXIT_UNSCORED, command
 
 HELP = """Re-score a run: its raw replies are parsed and judged again, under any profile.
 
@@ -38,5 +38,9 @@ def register(app: typer.Typer) -> None:
             print_json(rescored.summary)
         else:
             print_summary(rescored.summary)
-            print(f"\nrun     {rescored.path}")
+            if "beyond_recording" in rescored.summary["not_scored_reasons"]:
+                print(
+                    "beyond_recording: under this profile they go on past their last reply; --after-mismatch continue records all"
+                )
+            print(f"\nrun     {rescored.path}\nreport  write it with: {command('sopbench', 'report', rescored.path)}")
         raise typer.Exit(EXIT_COMPLETE if rescored.summary["complete"] else EXIT_UNSCORED)

@@ -60,6 +60,8 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         reasons = [(reason[:60], n) for reason, n in list(summary["reasons"].items())[:10]]
         if summary["protocol"] == "static":
             out.print(table("mismatches, by reason", ("reason", "steps"), reasons))
+        elif summary["protocol"] == "online":
+            out.print(table("not successful, by reason", ("reason", "episodes"), reasons))
         else:
             out.print(table("first mismatch, by reason", ("reason", "trajectories"), reasons))
     for line in _remarks(summary):
@@ -133,9 +135,9 @@ def _remarks(summary: Mapping[str, Any]) -> Iterable[str]:
     if summary.get("solved_without_acting"):
         yield f"{len(summary['solved_without_acting'])} tasks are solved without acting: {', '.join(summary['solved_without_acting'][:10])}"
     if summary.get("flips") and summary["protocol"] == "static":
-        yield f"{len(summary['flips'])} steps flip between repeats"
+        yield f"steps that flip between repeats: {len(summary['flips'])}"
     elif summary.get("flips"):
-        yield f"{len(summary['flips'])} trajectories flip between repeats; TSR by repeat: {summary['repeats_tsr']}"
+        yield f"trajectories that flip between repeats: {len(summary['flips'])}; TSR by repeat: {', '.join(map(str, summary['repeats_tsr']))}"
     if summary["latency"]:
         yield f"latency {summary['latency']['p50']:.3f} s median, {summary['latency']['p99']:.3f} s p99; retries {summary['retries']}"
     if summary["tokens"]:

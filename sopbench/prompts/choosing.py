@@ -82,7 +82,8 @@ def choose(family: str, wanted: Wanted = "auto", *, pulling: bool = True) -> Cho
     reasons = "".join(f"\n  {line}" for reason in missed for line in reason.splitlines())
     raise PromptError(
         f"the prompt text of {family} that was asked for ({wanted}) is not to be had:{reasons}\n"
-        f"  A clone of the publisher's repository will do: sopbench prompts pull {family} --from CLONE. Or choose --prompts builtin"
+        f"  A clone of the publisher's repository will do: sopbench prompts pull {family} --from CLONE. "
+        "Or choose ours: --prompts builtin (of `sopbench prompts show`: --source builtin)"
     )
 
 

@@ -123,7 +123,7 @@ def _facts(info: RunInfo) -> list[list[str]]:
         ("Images per request", facts.get("images"), "text"),
         ("After a mismatch", None if static else facts.get("after_mismatch"), "text"),
         ("History told", f"the {static['history']}'s" if static.get("history") else None, "text"),
-        ("Instruction told", "of every step, in words of hash" if static.get("instruction") else None, "text"),
+        ("Instruction told", "of every step" if static.get("instruction") else None, "text"),
         ("Instruction words", static.get("instruction"), "hash"),
         ("Sampling", _options(facts.get("sampling")), "text"),
         ("Policy", _options(facts.get("policy")), "text"),

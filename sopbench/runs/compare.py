@@ -18,6 +18,16 @@ SAME = ("suite", "protocol", "data_sha256", "ids_sha256", "profile", "after_mism
 """Facts in which runs must agree to be compared; all others (model, adapter, sampling, images) may be what is compared."""
 
 
+def _way_out(a: Run, b: Run) -> str:
+    """What to do where only the profiles differ: the replies are there to be judged again."""
+    if [key for key in SAME if a.info.facts.get(key) != b.info.facts.get(key)] != ["profile"]:
+        return ""
+    profile = str(a.info.facts["profile"]["id"]).partition("@")[0]
+    return (
+        f"Judge the second run by the first one's profile: {command('sopbench', 'score', b.path, '--profile', profile)}"
+    )
+
+
 def compare(a: Run, b: Run) -> dict[str, Any]:
     """Paired comparison (b minus a, in percent points). Raises `FingerprintMismatch` where the two are not on the same data, trajectories and profile."""
     facts_a, facts_b = a.info.facts, b.info.facts
@@ -25,6 +35,8 @@ def compare(a: Run, b: Run) -> dict[str, Any]:
         {key: facts_a.get(key) for key in SAME},
         {key: facts_b.get(key) for key in SAME},
         what=f"{a.path} and {b.path} cannot be compared",
+        sides="first run / second run",
+        hint=_way_out(a, b),
     )
     if facts_a["protocol"] == "static":
         return {"differs_in": differing(facts_a, facts_b)} | compare_steps(a, b)

@@ -67,6 +67,8 @@ class RunConfig:
     prices: Prices | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.base_urls, str):
+            object.__setattr__(self, "base_urls", (self.base_urls,))
         for name in ("data", "images", "out"):
             if isinstance(value := getattr(self, name), str):
                 object.__setattr__(self, name, Path(value))

@@ -28,10 +28,19 @@ def differences(mine: Any, theirs: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {_short(mine)} / {_short(theirs)}"
 
 
-def require_same(mine: Mapping[str, Any], theirs: Mapping[str, Any], *, what: str) -> None:
-    """Raise `FingerprintMismatch` that names every differing field; `what` says what was being attempted."""
+def require_same(
+    mine: Mapping[str, Any],
+    theirs: Mapping[str, Any],
+    *,
+    what: str,
+    sides: str = "recorded / asked now",
+    hint: str = "",
+) -> None:
+    """Raise `FingerprintMismatch` that names every differing field; `what` says what was being attempted, `sides` whose values they are, `hint` what to do."""
     if found := list(differences(mine, theirs)):
-        raise FingerprintMismatch(f"{what}: these facts differ (recorded / asked now):\n  " + "\n  ".join(found))
+        raise FingerprintMismatch(
+            f"{what}: these facts differ ({sides}):\n  " + "\n  ".join([*found, *([hint] if hint else [])])
+        )
 
 
 def _short(value: Any) -> str:
