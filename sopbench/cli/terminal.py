@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 PLAIN_LINE_SECONDS = 10.0
+BAR_WIDTH = 12
 LEAST_WIDTH = 72
 """Columns that tables are made for even where the terminal has fewer: a line that the terminal wraps can be read, a number that was cut off cannot."""
 
@@ -64,7 +65,7 @@ class Watch:
 
             columns = (
                 TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
+                BarColumn(bar_width=BAR_WIDTH),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[facts]}"),
             )
@@ -84,7 +85,9 @@ class Watch:
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task(progress.unit, total=progress.total, facts="")
-            self._bar.update(self._task, completed=progress.finished, facts=facts_line(progress))
+            counts = len(f"{progress.unit}  {progress.total}/{progress.total}  ") + BAR_WIDTH
+            room = max(self._bar.console.width - counts - 1, 20)  # rich would cut the counts, too
+            self._bar.update(self._task, completed=progress.finished, facts=safe(facts_line(progress), room))
         elif time.monotonic() - self._printed >= PLAIN_LINE_SECONDS:
             self._printed = time.monotonic()
             print(
