@@ -118,6 +118,8 @@ class Adapter(ABC):
     image_token_side: ClassVar[int | None] = None
     """Side in pixels (of the image in `sent_size`) of the square that one image token covers, where coordinates are pixels of that size: `doctor` tells
     from the tokens of an image whether the server resizes as the adapter believes. None: it does not matter, or is not known."""
+    pixel_limits: ClassVar[tuple[int, int] | None] = None
+    """The `min_pixels` and `max_pixels` of the resizing that `sent_size` works out, for the server's flag; None where it does not matter."""
 
     @abstractmethod
     def prompt_source(self) -> PromptSource: ...

@@ -40,6 +40,7 @@ class Qwen25VL(Adapter):
     default_images = 1
     server_flags = ()
     image_token_side = QWEN_FACTOR
+    pixel_limits = (MIN_PIXELS, MAX_PIXELS)
 
     def __init__(self, texts: PromptTexts | None = None) -> None:
         self._texts = texts or builtin(self.name)

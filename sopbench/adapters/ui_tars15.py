@@ -23,6 +23,7 @@ class UiTars15(UiTarsFamily):
     frame = "pixels of the image after smart_resize (factor 28, 100 to 16,384 tokens of 28x28 pixels)"
     default_sampling = MappingProxyType({"temperature": 0.0, "max_tokens": 400})
     image_token_side = QWEN_FACTOR
+    pixel_limits = (MIN_PIXELS, MAX_PIXELS)
     point_words = ("point", "start_point", "end_point")
 
     def said_point(self, x: int, y: int) -> str:

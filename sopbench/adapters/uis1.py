@@ -24,7 +24,7 @@ from sopbench.adapters.base import (
 )
 from sopbench.adapters.calling import checked_turns, parse_call, released_in_whole_pixels, safe_thought
 from sopbench.adapters.loose_json import without_lone_surrogates
-from sopbench.geometry import QWEN_FACTOR, Size, smart_resize
+from sopbench.geometry import QWEN_FACTOR, UIS1_MAX_PIXELS, UIS1_MIN_PIXELS, Size, smart_resize
 from sopbench.prompts import builtin
 from sopbench.prompts.texts import PromptTexts
 
@@ -39,6 +39,7 @@ class UiS1(Adapter):
     default_sampling = MappingProxyType({"top_k": 1})
     server_flags = ("--limit-mm-per-prompt '{\"image\": 2}'",)
     image_token_side = QWEN_FACTOR
+    pixel_limits = (UIS1_MIN_PIXELS, UIS1_MAX_PIXELS)
 
     def __init__(self, texts: PromptTexts | None = None) -> None:
         self._texts = texts or builtin(self.name)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,12 +16,13 @@ if TYPE_CHECKING:
     from sopbench.clients.doctor import Check
     from sopbench.geometry import Size
 
-HELP = """Ask an endpoint a few questions that find early what a run would find late.
+HELP = """Ask an endpoint a dozen questions that find early what a run would find late, and name the flag to change.
 
-Is it reachable, which model does it serve, does it take as many screens as a request carries, are images resized to the size that the adapter counts
-in, how long does an answer take. Exit status: 0 all is well, 2 there is a problem.
+Is it reachable, which model does it serve, does it take as many screens as a request carries and call tools where the adapter needs that, does the
+longest episode fit its context, are images resized to the size that the adapter counts in, does the model tap where a coloured square is, does it honour a seed, how long
+does an answer take. Exit status: 0 all is well, 2 there is a problem.
 
-Example: sopbench doctor --base-url http://localhost:8000/v1
+Example: sopbench doctor --base-url http://localhost:8000/v1 --adapter uis1 --suite pocket
 """
 
 _MARKS = {"ok": "ok  ", "note": "note", "problem": "FAIL"}
@@ -44,6 +47,14 @@ def register(app: typer.Typer) -> None:
             int | None,
             typer.Option(min=0, max=100, help="How many screens a request carries (default: the adapter's choice)."),
         ] = None,
+        suite: Annotated[
+            str | None,
+            typer.Option(
+                help="The benchmark to be run: its longest episode has to fit the context (default: 24 steps).",
+                show_default=False,
+            ),
+        ] = None,
+        data: Annotated[Path | None, typer.Option(help="Trajectory file (JSONL), for suites that need one.")] = None,
         screen: Annotated[str, typer.Option(help="Size of the test screens in pixels, as WIDTHxHEIGHT.")] = "1080x2400",
         timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for one answer.")] = 120.0,
         prompts: Annotated[
@@ -60,7 +71,8 @@ def register(app: typer.Typer) -> None:
 
         family, choice = worded_here(adapter, prompts)
         show = _silent if as_json else _print_check
-        checks = asyncio.run(_examine(base_url, model, family, history_images, Size.parse(screen), timeout, show))
+        asked = _Asked(base_url, model, family, history_images, Size.parse(screen), _longest(suite, data), timeout)
+        checks = asyncio.run(_examine(asked, show))
         ok = all(check.status != "problem" for check in checks)
         if as_json:
             print_json(
@@ -83,27 +95,44 @@ def register(app: typer.Typer) -> None:
         raise typer.Exit(EXIT_COMPLETE if ok else EXIT_BAD_INPUT)
 
 
-async def _examine(
-    base_url: str,
-    model: str | None,
-    adapter: Adapter,
-    images: int | None,
-    screen: Size,
-    patience: float,
-    show: Callable[[Check], None],
-) -> list[Check]:
-    from sopbench.clients.doctor import examine
+@dataclass(frozen=True)
+class _Asked:
+    base_url: str
+    model: str | None
+    adapter: Adapter
+    images: int | None
+    screen: Size
+    steps: int | None
+    patience: float
+
+
+def _longest(suite: str | None, data: Path | None) -> int | None:
+    """Steps of the suite's longest episode, or the most that it may take; None where no suite is named."""
+    from sopbench.errors import UsageError
+    from sopbench.suites import DataSource, get_suite
+
+    if suite is None:
+        if data is not None:
+            raise UsageError("--data FILE needs a --suite to go with it")
+        return None
+    loaded = get_suite(suite).load(DataSource(data))
+    return max([*(len(t) for t in loaded.trajectories), *(t.budget for t in loaded.tasks), 1])
+
+
+async def _examine(asked: _Asked, show: Callable[[Check], None]) -> list[Check]:
+    from sopbench.clients.doctor import DEFAULT_STEPS, examine
     from sopbench.clients.keys import api_key_from_environment
 
     checks = []
     async for check in examine(
-        base_url,
-        model=model,
-        adapter=adapter,
+        asked.base_url,
+        model=asked.model,
+        adapter=asked.adapter,
         api_key=api_key_from_environment(),
-        images=images,
-        screen=screen,
-        patience=patience,
+        images=asked.images,
+        screen=asked.screen,
+        steps=asked.steps or DEFAULT_STEPS,
+        patience=asked.patience,
     ):
         show(check)
         checks.append(check)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -11,23 +12,55 @@ import typer
 from fault_server import Behaviour, answer, closed_port, status
 from typer.testing import CliRunner
 
+from sopbench.actions import Click
 from sopbench.adapters import get_adapter
 from sopbench.cli.doctor import register
-from sopbench.geometry import Size
+from sopbench.clients.doctor_pictures import TARGETS
+from sopbench.geometry import Point, Size
 
 CLICK = '<think>ok</think><action>{"action": "click", "coordinate": [546, 1204]}</action>'
 TINY = Size(280, 560)
+MODELS = [{"id": "tiny", "object": "model", "max_model_len": 16384}]
 
 
-def server_of(tokens_a_screen: int | None, *, reply: str = CLICK, limit: int = 99) -> Behaviour:
-    """A vision model: it answers, tells usage by the images it got, and refuses more than `limit` of them."""
+def server_of(
+    tokens_a_screen: int | None,
+    *,
+    adapter: str = "uis1",
+    reply: str = CLICK,
+    limit: int = 99,
+    seeds: str = "honoured",
+    logprobs: bool = True,
+    taps: tuple[float, float] | None = (1.0, 1.0),
+) -> Behaviour:
+    """A vision model: it answers, tells usage by the images it got, and refuses more than `limit` of them.
+
+    It taps the coloured squares in the adapter's words, its coordinates being off by the factors `taps` (None: it does not see them).
+    """
+    family, count = get_adapter(adapter), itertools.count()
+
+    def said(body: dict[str, Any], words: str) -> str:
+        if "Name an animal" in words:
+            return {"honoured": f"heron {body['seed']}", "ignored": f"heron {next(count)}", "dull": "heron"}[seeds]
+        colour = next((colour for colour in TARGETS if f"Tap the {colour} square" in words), None)
+        if colour is None or taps is None:
+            return reply
+        target = TARGETS[colour]
+        return family.format(Click(Point(target.x * taps[0], target.y * taps[1])), TINY)
 
     async def behave(request: Any, got: Any) -> Any:
-        images = json.dumps(got.body).count('"image_url", "image_url"')
+        words = json.dumps(got.body["messages"])
+        images = words.count('"image_url", "image_url"')
         if images > limit:
             return await faults.refuse(faults.VLLM_TOO_MANY_IMAGES)(request, got)
-        usage = {"prompt_tokens": 50 + images * tokens_a_screen, "completion_tokens": 9} if tokens_a_screen else None
-        return await answer(reply, usage=usage)(request, got)
+        completion = faults.completion(said(got.body, words))
+        if tokens_a_screen:
+            completion["usage"] = {"prompt_tokens": 50 + images * tokens_a_screen, "completion_tokens": 9}
+        else:
+            del completion["usage"]
+        if got.body.get("logprobs") and logprobs:
+            completion["choices"][0]["logprobs"] = {"content": [{"token": "a", "logprob": -0.5}]}
+        return await faults.raw(json.dumps(completion))(request, got)
 
     return behave
 
@@ -48,27 +81,37 @@ EXPECTED = (TINY.width // 28) * (TINY.height // 28)
 
 
 def test_a_good_endpoint(fault_server):
-    code, report = doctor(fault_server(server_of(EXPECTED + 2)).base_url)
+    code, report = doctor(fault_server(server_of(EXPECTED + 2), models=MODELS).base_url)
     assert code == 0
     assert report["ok"] is True
     assert list(checks(report, "ok")) == [
         "models",
         "context",
         "text request",
-        "same again",
         "2 screens of 280x560",
         "reply",
+        "step 24 of an episode",
         "image size",
+        "coordinates",
+        "same again",
+        "seed",
+        "logprobs",
     ]
-    assert "2048 tokens" in checks(report, "ok")["context"]
+    assert "16384 tokens" in checks(report, "ok")["context"]
     assert "reads it as click" in checks(report, "ok")["reply"]
     assert report["server_flags"] == list(get_adapter("uis1").server_flags)
+
+
+def test_it_asks_no_more_than_it_must(fault_server):
+    server = fault_server(server_of(EXPECTED), models=MODELS)
+    doctor(server.base_url)
+    assert server.count <= 13
 
 
 def test_the_two_screen_request_is_what_a_run_would_send(fault_server):
     server = fault_server(server_of(EXPECTED))
     doctor(server.base_url)
-    messages = server.requests[2].body["messages"]
+    messages = server.requests[1].body["messages"]
     assert [m["role"] for m in messages] == ["system", "user", "assistant", "user"]
     assert json.dumps(messages).count("data:image/png;base64") == 2
 
@@ -87,10 +130,35 @@ def test_field_case_21_a_server_that_resizes_by_other_limits_is_detected(fault_s
     assert "other limits" in checks(report, "problem")["image size"]
 
 
+def test_the_size_that_the_server_really_applies_is_estimated_and_the_right_flag_is_told(fault_server):
+    _, report = doctor(fault_server(server_of(EXPECTED // 4)).base_url)
+    told = checks(report, "problem")["image size"]
+    assert "about the size 140x280" in told
+    assert """--mm-processor-kwargs '{"min_pixels": 3136, "max_pixels": 10035200}'""" in told
+    assert """{"size": {"shortest_edge": 3136, "longest_edge": 10035200}}""" in told
+
+
 def test_as_many_screens_as_asked_for(fault_server):
     code, report = doctor(fault_server(server_of(EXPECTED, limit=1)).base_url, "--history-images", "1")
     assert code == 0
     assert "1 screen of 280x560" in checks(report, "ok")
+    assert not any("2 screens" in check["name"] for check in report["checks"])
+
+
+@pytest.mark.parametrize(("limit", "word"), [(1, "note"), (2, "ok")])
+def test_two_screens_are_tried_where_the_adapter_needs_one(fault_server, limit, word):
+    server = fault_server(server_of(EXPECTED, adapter="qwen25vl", limit=limit), models=MODELS)
+    code, report = doctor(server.base_url, "--adapter", "qwen25vl", "--prompts", "builtin")
+    assert code == 0
+    told = checks(report, word)["2 screens"]
+    assert ("--limit-mm-per-prompt image=2" in told) == (limit == 1)
+
+
+def test_a_request_without_screens(fault_server):
+    code, report = doctor(fault_server(server_of(EXPECTED, limit=0), models=MODELS).base_url, "--history-images", "0")
+    assert code == 0
+    assert "0 screens of 280x560" in checks(report, "ok")
+    assert not {"image size", "coordinates"} & {check["name"] for check in report["checks"]}
 
 
 def test_a_server_that_tells_no_usage_leaves_the_image_size_open(fault_server):
@@ -100,10 +168,218 @@ def test_a_server_that_tells_no_usage_leaves_the_image_size_open(fault_server):
 
 
 def test_field_case_25_screens_that_do_not_fit_the_context(fault_server):
-    server = fault_server(answer("hi"), answer("hi"), faults.refuse(faults.VLLM_NEW_OVERFLOW))
+    server = fault_server(answer("hi"), faults.refuse(faults.VLLM_NEW_OVERFLOW))
     code, report = doctor(server.base_url)
     assert code == 2
     assert "--max-model-len" in checks(report, "problem")["2 screens of 280x560"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "context", "word"),
+    [(50, 16384, "ok"), (50, 2090, "note"), (1900, 2048, "problem")],
+)
+def test_the_longest_episode_has_to_fit_the_context_with_room_for_a_reply(fault_server, prompt, context, word):
+    usage = {"prompt_tokens": prompt, "completion_tokens": 9}
+    server = fault_server(answer(CLICK, usage=usage), models=[{"id": "tiny", "max_model_len": context}])
+    _, report = doctor(server.base_url, "--history-images", "0")
+    told = checks(report, word)["step 24 of an episode"]
+    assert f"{prompt} tokens of {context}, which leaves {context - prompt}" in told
+    assert ("--max-model-len" in told) == (word != "ok")
+
+
+def test_the_history_of_the_longest_episode_is_as_long_as_models_make_it(fault_server):
+    server = fault_server(server_of(EXPECTED), models=MODELS)
+    _, report = doctor(server.base_url, "--suite", "pocket")
+    (name,) = [check["name"] for check in report["checks"] if check["name"].startswith("step ")]
+    steps = int(name.split()[1])
+    longest = max((r.body["messages"] for r in server.requests), key=len)
+    assert [m["role"] for m in longest].count("assistant") == steps - 1
+    assert all(len(m["content"]) > 250 for m in longest if m["role"] == "assistant")
+    assert json.dumps(longest).count("data:image/png;base64") == 2
+
+
+def test_an_episode_that_outgrows_the_context_is_a_problem(fault_server):
+    async def behave(request: Any, got: Any) -> Any:
+        if len(got.body["messages"]) > 20:
+            return await faults.refuse(faults.VLLM_NEW_OVERFLOW)(request, got)
+        return await server_of(EXPECTED)(request, got)
+
+    code, report = doctor(fault_server(behave, models=MODELS).base_url)
+    assert code == 2
+    assert list(checks(report, "problem")) == ["step 24 of an episode"]
+    assert "--max-model-len" in checks(report, "problem")["step 24 of an episode"]
+
+
+@pytest.mark.parametrize(
+    ("suite", "says"),
+    [(["--suite", "sop"], "--data"), (["--suite", "nope"], "nope"), (["--data", "x.jsonl"], "--suite")],
+)
+def test_a_suite_that_cannot_be_looked_at_is_named(fault_server, suite, says):
+    app = typer.Typer()
+    register(app)
+    result = CliRunner().invoke(app, ["--base-url", fault_server().base_url, *suite])
+    assert says in str(result.exception)
+
+
+# -- coordinates -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("adapter", "taps", "frame", "counts"),
+    [
+        ("qwen25vl", (1000 / 280, 1000 / 560), "1000x1000", "280x560"),
+        ("qwen3vl", (0.28, 0.56), "280x560", "1000x1000"),
+        ("uis1", (0.5, 0.5), "140x280", "280x560"),
+    ],
+)
+def test_field_case_20_a_model_that_counts_in_another_frame_is_found_by_where_it_taps(
+    fault_server, adapter, taps, frame, counts
+):
+    server = fault_server(server_of(EXPECTED, adapter=adapter, taps=taps), models=MODELS)
+    code, report = doctor(server.base_url, "--adapter", adapter, "--prompts", "builtin")
+    assert code == 2
+    told = checks(report, "problem")["coordinates"]
+    assert f"an image of about {frame}" in told
+    assert f"counts in {counts}" in told
+    assert "sopbench adapters" in told
+
+
+@pytest.mark.parametrize("reply", [CLICK, '<action>{"action": "wait"}</action>', "I see two squares."])
+def test_a_model_that_does_not_aim_tells_nothing_about_its_coordinates(fault_server, reply):
+    code, report = doctor(fault_server(server_of(EXPECTED, reply=reply, taps=None), models=MODELS).base_url)
+    assert code == 0
+    assert "not known" in checks(report, "note")["coordinates"]
+
+
+# -- tools -----------------------------------------------------------------------------------------------------------
+
+
+def tool_server(*, auto: bool, forced: bool, seen: bool = True, refuse: str = "", history: bool = True) -> Behaviour:
+    """A model of the adapter `tools`: it calls when asked or when forced, its template shows it the tools or not, and the server refuses what `refuse` says."""
+
+    async def behave(request: Any, got: Any) -> Any:
+        body = got.body
+        tools = body.get("tools") or []
+        if tools and refuse:
+            return await status(400, refuse)(request, got)
+        if not history and any("tool_calls" in message for message in body["messages"]):
+            return await status(400, "Unexpected role 'user' after role 'tool'")(request, got)
+        calls = tools and (forced if isinstance(body.get("tool_choice"), dict) else auto)
+        named = {"name": tools[0]["function"]["name"], "arguments": '{"coordinate": [500, 500]}'} if calls else {}
+        message = {"role": "assistant", "content": None if calls else "Hello."}
+        if calls:
+            message["tool_calls"] = [{"id": "a", "type": "function", "function": named}]
+        usage = {"prompt_tokens": 50 + (100 if tools and seen else 0), "completion_tokens": 9}
+        return await answer("", message=message, usage=usage)(request, got)
+
+    return behave
+
+
+def tools_doctor(server: Any, *more: str) -> tuple[int, dict[str, Any]]:
+    return doctor(server.base_url, "--adapter", "tools", *more)
+
+
+def test_an_endpoint_that_calls_tools(fault_server):
+    server = fault_server(tool_server(auto=True, forced=True), models=MODELS)
+    code, report = tools_doctor(server)
+    assert code == 0
+    assert "calls a tool when asked to" in checks(report, "ok")["tool calling"]
+    assert "reads it as click" in checks(report, "ok")["reply"]
+    with_screens = server.requests[2].body
+    assert [tool["function"]["name"] for tool in with_screens["tools"]][:2] == ["click", "long_press"]
+    assert [m["role"] for m in with_screens["messages"]] == ["system", "user", "assistant", "tool", "user"]
+
+
+def test_a_server_started_without_tool_calling_names_both_flags(fault_server):
+    refusal = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+    server = fault_server(tool_server(auto=True, forced=True, refuse=refusal), models=MODELS)
+    code, report = tools_doctor(server)
+    assert code == 2
+    assert list(checks(report, "problem")) == ["tool calling"]
+    assert server.count == 2
+    (fix,) = [check["fix"] for check in report["checks"] if check["name"] == "tool calling"]
+    assert "--enable-auto-tool-choice --tool-call-parser" in fix
+    assert "--adapter tools_text" in fix
+
+
+def test_a_model_that_calls_only_when_forced_is_noted(fault_server):
+    code, report = tools_doctor(fault_server(tool_server(auto=False, forced=True), models=MODELS))
+    assert code == 0
+    assert "when forced to" in checks(report, "note")["tool calling"]
+    assert '"tool_choice": "required"' in checks(report, "note")["tool calling"]
+
+
+def test_an_endpoint_that_drops_tools_is_no_place_for_this_adapter(fault_server):
+    code, report = tools_doctor(fault_server(tool_server(auto=False, forced=False), models=MODELS))
+    assert code == 2
+    assert "drops tools" in checks(report, "problem")["tool calling"]
+    assert "--adapter tools_text" in checks(report, "problem")["tool calling"]
+
+
+def test_a_chat_template_that_does_not_tell_the_tools_is_found_by_the_tokens(fault_server):
+    """llama.cpp and vLLM take the tools of such a request without a word."""
+    code, report = tools_doctor(fault_server(tool_server(auto=False, forced=True, seen=False), models=MODELS))
+    assert code == 2
+    assert "chat template" in checks(report, "problem")["tool calling"]
+    assert "--chat-template" in checks(report, "problem")["tool calling"]
+
+
+def test_a_server_that_takes_no_screen_behind_a_result_is_found(fault_server):
+    """Mistral's; Gemini 3 refuses calls whose signature is missing."""
+    code, report = tools_doctor(fault_server(tool_server(auto=True, forced=True, history=False), models=MODELS))
+    assert code == 2
+    assert "--adapter tools_text" in checks(report, "problem")["2 screens of 280x560"]
+
+
+def test_other_adapters_need_no_tools(fault_server):
+    server = fault_server(server_of(EXPECTED, adapter="tools_text"), models=MODELS)
+    _, report = doctor(server.base_url, "--adapter", "tools_text")
+    assert "tool calling" not in [check["name"] for check in report["checks"]]
+    assert not any("tools" in request.body for request in server.requests)
+
+
+# -- seed, logprobs, sampling ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seeds", "word", "says"),
+    [("honoured", "ok", "honoured"), ("ignored", "note", "--repeats"), ("dull", "note", "does not show")],
+)
+def test_whether_a_seed_is_honoured(fault_server, seeds, word, says):
+    server = fault_server(server_of(EXPECTED, seeds=seeds), models=MODELS)
+    code, report = doctor(server.base_url)
+    assert code == 0
+    assert says in checks(report, word)["seed"]
+    drawn = [r.body for r in server.requests if "Name an animal" in json.dumps(r.body)]
+    assert [(body["temperature"], body["seed"]) for body in drawn] == [(1.0, 1), (1.0, 1), (1.0, 2)]
+
+
+def test_an_endpoint_without_logprobs(fault_server):
+    _, report = doctor(fault_server(server_of(EXPECTED, logprobs=False), models=MODELS).base_url)
+    assert "no suite needs them" in checks(report, "note")["logprobs"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) value is supported.",
+    ],
+)
+def test_a_model_that_takes_no_sampling_options_is_looked_at_without_them(fault_server, words):
+    async def behave(request: Any, got: Any) -> Any:
+        if {"temperature", "max_tokens"} & got.body.keys():
+            return await status(400, words)(request, got)
+        return await server_of(EXPECTED)(request, got)
+
+    code, report = doctor(fault_server(behave, models=MODELS).base_url)
+    assert code == 0
+    assert "--server-defaults" in checks(report, "note")["text request"]
+    assert "max_completion_tokens" in checks(report, "note")["text request"]
+    assert {"reply", "coordinates", "seed"} <= checks(report, "ok").keys()
+
+
+# -- replies and endpoints -------------------------------------------------------------------------------------------
 
 
 def test_a_reply_in_another_language_is_noted(fault_server):
