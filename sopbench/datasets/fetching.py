@@ -282,12 +282,7 @@ class _Listening(urllib.request.HTTPRedirectHandler):
         if urlsplit(req.full_url).scheme == "https" and urlsplit(newurl).scheme == "http":
             raise FetchError(f"{req.full_url}: leads away from https, to {newurl[:100]!r}")
         self._expected.learn(headers)
-        following = super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]  # typeshed says HTTPMessage
-        if following is not None:
-            for name in ("Range", "If-range"):
-                if req.has_header(name):
-                    following.add_header(name, req.get_header(name) or "")
-        return following
+        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]  # typeshed says HTTPMessage
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from sopbench.datasets.from_androidcontrol import read_splits
 from sopbench.datasets.output import (
     IMAGES,
     MANIFEST,
+    alone_in,
     as_line,
     bytes_in,
-    prepare,
     require_room,
     write_lines,
     write_manifest,
@@ -61,17 +61,18 @@ def convert_aitw(
         needed = total if limit is None else min(total, limit * EPISODE_BYTES)
         require_room(out, needed - bytes_in(out / IMAGES), "The conversion")
     source = Aitw(wanted)
-    parts = convert_shards(
-        source,
-        shards,
-        out,
-        jobs=jobs,
-        limit=limit,
-        skip_faulty=skip_faulty,
-        watch=lambda told: watch(told, total),
-    )
-    facts = {**source.facts(), "split": split, "partial": partial}
-    return write_converted(out, facts, shards, parts, watch=checking)
+    with alone_in(out, "--out"):
+        parts = convert_shards(
+            source,
+            shards,
+            out,
+            jobs=jobs,
+            limit=limit,
+            skip_faulty=skip_faulty,
+            watch=lambda told: watch(told, total),
+        )
+        facts = {**source.facts(), "split": split, "partial": partial}
+        return write_converted(out, facts, shards, parts, watch=checking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,6 @@ def convert_tasks(folder: Path, out: Path, *, limit: int | None = None) -> Tasks
     lists = sorted(folder.glob("*.txt"))
     if not lists:
         raise DataError(f"--from {folder}: no lists (*.txt) are there. sopbench data pull aitw-tasks gets them")
-    prepare(out)
     lines: list[bytes] = []
     sources = []
     for path in lists:
@@ -104,14 +104,15 @@ def convert_tasks(folder: Path, out: Path, *, limit: int | None = None) -> Tasks
             tags = {"subset": subset or path.stem, "split": part}
             lines.append(as_line({"id": f"{path.stem}-{index:04}", "goal": goal, "tags": tags}))
     file = out / TASKS
-    write_lines(file, lines)
     manifest = {
         "v": 1,
         "facts": {"dataset": "aitw-tasks", "limit": limit},
         "sources": sources,
         "tasks": {"file": TASKS, "sha256": sha256(b"".join(lines)).hexdigest(), "count": len(lines)},
     }
-    write_manifest(out / MANIFEST, manifest)
+    with alone_in(out, "--out"):
+        write_lines(file, lines)
+        write_manifest(out / MANIFEST, manifest)
     return Tasks(file, len(lines), tuple(path.name for path in lists))
 
 

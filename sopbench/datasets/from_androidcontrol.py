@@ -10,7 +10,7 @@ from typing import Any, Final
 from sopbench.datacheck import Watch
 from sopbench.datasets.androidcontrol import AndroidControl, Horizontal
 from sopbench.datasets.converted import Converted, lines_of, require_folder, shards_in, write_converted
-from sopbench.datasets.output import IMAGES, bytes_in, require_room
+from sopbench.datasets.output import IMAGES, alone_in, bytes_in, require_room
 from sopbench.datasets.shards import Part, Told, convert_shards
 from sopbench.datasets.sop_file import SopFile, compare, load_sop, trajectories_in
 from sopbench.errors import DataError, UsageError
@@ -63,25 +63,26 @@ def convert_androidcontrol(
         needed = estimate(shards, wanted, splits, limit) - bytes_in(out / IMAGES)
         require_room(out, needed, "The conversion")
     total = sum(shard.stat().st_size for shard in shards)
-    parts = convert_shards(
-        source,
-        shards,
-        out,
-        jobs=jobs,
-        limit=limit,
-        skip_faulty=skip_faulty,
-        watch=lambda told: watch(told, total),
-    )
-    sources = [*shards, *(folder / name for name in (SPLITS, SUBSPLITS) if (folder / name).is_file())]
-    facts = {**source.facts(), "split": split, "only_sop": only_sop, "partial": partial}
-    if only_sop and released is not None:
-        return _as_released(out, facts, [*sources, released.path], parts, released, checking)
-    converted = write_converted(out, facts, sources, parts, watch=checking)
-    if released is None:
-        return converted
-    ids = [name for part in parts for name in part.ids]
-    agreement = compare(released, trajectories_in(converted.file), ids)
-    return replace(converted, notes=agreement.sentences())
+    with alone_in(out, "--out"):
+        parts = convert_shards(
+            source,
+            shards,
+            out,
+            jobs=jobs,
+            limit=limit,
+            skip_faulty=skip_faulty,
+            watch=lambda told: watch(told, total),
+        )
+        sources = [*shards, *(folder / name for name in (SPLITS, SUBSPLITS) if (folder / name).is_file())]
+        facts = {**source.facts(), "split": split, "only_sop": only_sop, "partial": partial}
+        if only_sop and released is not None:
+            return _as_released(out, facts, [*sources, released.path], parts, released, checking)
+        converted = write_converted(out, facts, sources, parts, watch=checking)
+        if released is None:
+            return converted
+        ids = [name for part in parts for name in part.ids]
+        agreement = compare(released, trajectories_in(converted.file), ids)
+        return replace(converted, notes=agreement.sentences())
 
 
 def _as_released(

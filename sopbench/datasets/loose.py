@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sopbench.datacheck import Watch
 from sopbench.datasets.converted import Converted, write_converted
-from sopbench.datasets.output import IMAGES, Skipped, as_line, prepare, put_screen, require_room, write_whole
+from sopbench.datasets.output import IMAGES, Skipped, alone_in, as_line, prepare, put_screen, require_room, write_whole
 from sopbench.datasets.shards import Part
 from sopbench.errors import DataError
 from sopbench.files import read_json
@@ -61,7 +61,9 @@ class Item:
 class Pictures:
     """The pictures of a folder, by the last part of their name or by their path below it; in archives too."""
 
-    def __init__(self, folders: Iterable[Path], archives: Iterable[Path] = ()) -> None:
+    def __init__(self, folders: Iterable[Path], archives: Iterable[Path] = (), but_not: Path | None = None) -> None:
+        """Archives are only looked into where the folders have no pictures: they may have been unpacked there. What lies in `but_not` does not count."""
+        own = but_not.resolve() if but_not is not None else None
         self._found: dict[str, Picture] = {}
         self._twice: set[str] = set()
         self._sizes: dict[Picture, Size] = {}
@@ -70,9 +72,11 @@ class Pictures:
             for count, path in enumerate(sorted(folder.rglob("*"))):
                 if count >= MAX_FILES:
                     raise DataError(f"{folder}: more than {MAX_FILES} files")
+                if own is not None and path.resolve().is_relative_to(own):
+                    continue
                 if path.suffix.lower() in {".png", ".jpg", ".jpeg", ".webp"}:
                     self._add(path.relative_to(folder).as_posix(), Picture(path))
-        for archive in archives:
+        for archive in () if self._found else archives:
             try:
                 opened = self.archives[archive] = zipfile.ZipFile(archive)
             except (zipfile.BadZipFile, OSError) as error:
@@ -128,30 +132,31 @@ def write_items(
         screens |= item.screens
     if space_check:
         _room(out, screens.values())
-    folder = prepare(out)
-    sizes: dict[str, int] = {}
-    for done, (name, picture) in enumerate(screens.items(), 1):
-        if picture.member is None:
-            put_screen(picture.path, folder / name)
-        else:
-            write_whole(folder / name, picture.read(pictures.archives))
-        sizes[name] = (folder / name).stat().st_size
-        watch("screens", done, len(screens))
-    lines = [as_line(item.object) for item in kept]
-    part = Part(
-        str(facts["dataset"]),
-        [item.id for item in kept],
-        sum(len(item.object["steps"]) for item in kept),
-        sizes,
-        skipped,
-        sha256(b"".join(lines)).hexdigest(),
-    )
-    seen: set[str] = set()
-    for item in kept:
-        if item.id in seen:
-            raise DataError(f"two episodes have the id {item.id!r}")
-        seen.add(item.id)
-    return write_converted(out, facts, sources, [part], lines=lines, notes=notes or [], watch=watch)
+    with alone_in(out, "--out"):
+        folder = prepare(out)
+        sizes: dict[str, int] = {}
+        for done, (name, picture) in enumerate(screens.items(), 1):
+            if picture.member is None:
+                put_screen(picture.path, folder / name)
+            else:
+                write_whole(folder / name, picture.read(pictures.archives))
+            sizes[name] = (folder / name).stat().st_size
+            watch("screens", done, len(screens))
+        lines = [as_line(item.object) for item in kept]
+        part = Part(
+            str(facts["dataset"]),
+            [item.id for item in kept],
+            sum(len(item.object["steps"]) for item in kept),
+            sizes,
+            skipped,
+            sha256(b"".join(lines)).hexdigest(),
+        )
+        seen: set[str] = set()
+        for item in kept:
+            if item.id in seen:
+                raise DataError(f"two episodes have the id {item.id!r}")
+            seen.add(item.id)
+        return write_converted(out, facts, sources, [part], lines=lines, notes=notes or [], watch=watch)
 
 
 def _room(out: Path, pictures: Iterable[Picture]) -> None:

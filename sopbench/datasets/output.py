@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from sopbench.errors import DataError
+from sopbench.errors import DataError, RunBusy
 from sopbench.files import is_temporary, why
 
 IMAGES: Final = "images"
 TRAJECTORIES: Final = "trajectories.jsonl"
 MANIFEST: Final = "conversion.json"
+LOCK: Final = ".lock"
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@()=, -]{0,200}", re.ASCII)
 
@@ -168,6 +169,24 @@ def write_manifest(path: Path, value: Mapping[str, Any]) -> None:
 
     with room_in(path.parent):
         write_json(path, dict(value))
+
+
+@contextmanager
+def alone_in(folder: Path, option: str) -> Iterator[None]:
+    """Hold the folder, which is made, against another pull or conversion into it. The lock goes with the process, however that ends."""
+    import fcntl
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = (folder / LOCK).open("ab")
+    except OSError as error:
+        raise DataError(f"{option} {folder}: cannot be written to ({why(error)})") from error
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RunBusy(f"{option} {folder}: another sopbench is at work in that folder") from error
+        yield
 
 
 def prepare(out: Path) -> Path:

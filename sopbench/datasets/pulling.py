@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from sopbench.datasets.fetching import FetchError, NeedsAccount, digests, fetch, fetch_json
-from sopbench.datasets.output import require_room, room_in
+from sopbench.datasets.output import alone_in, require_room, room_in
 from sopbench.datasets.registry import Bucket, DataSet, Hub, Remote
 from sopbench.errors import DataError, command
 from sopbench.files import read_json, write_json
@@ -77,10 +77,21 @@ def pull(
     remotes = [remote for remote in files_of(data_set) if _chosen(remote.path, only)]
     if not remotes:
         raise DataError(f"{data_set.name} has no file that fits {', '.join(only)}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"--to {folder}: cannot make that folder ({error.strerror})") from error
+    with alone_in(folder, "--to"):
+        return _pull(data_set, folder, remotes, only, verify=verify, space_check=space_check, watch=watch, **patience)
+
+
+def _pull(
+    data_set: DataSet,
+    folder: Path,
+    remotes: Sequence[Remote],
+    only: Sequence[str],
+    *,
+    verify: bool,
+    space_check: bool,
+    watch: Callable[[Transfer], None],
+    **patience: Any,
+) -> Pulled:
     record = _Record(folder / RECORD, data_set.name)
     here = {remote.path: kept for remote in remotes if (kept := record.kept(folder, remote, verify)) is not None}
     missing = [remote for remote in remotes if remote.path not in here]

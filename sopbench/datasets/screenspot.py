@@ -49,7 +49,7 @@ def convert_screenspot(
         lacking = ", ".join(name for name in V2_FILES if not (folder / name).is_file())
         raise DataError(f"--from {folder}: {lacking} is missing; its results would not be comparable")
     archives = [folder / V2_ARCHIVE] if v2 and (folder / V2_ARCHIVE).is_file() else []
-    pictures = Pictures([folder] if v2 else [folder / "images"], archives if v2 else [])
+    pictures = Pictures([folder] if v2 else [folder / "images"], archives if v2 else [], out)
     if not len(pictures):
         raise DataError(f"--from {folder}: there are no pictures. `sopbench data pull` gets them")
     facts = {
@@ -60,7 +60,9 @@ def convert_screenspot(
     }
     rows = _v2_rows(v2) if v2 else _pro_rows(pro, language)
     items = _items(rows, pictures, limit, skip_faulty)
-    return write_items(out, items, pictures, facts, [*v2, *pro, *archives], space_check=space_check, watch=checking)
+    return write_items(
+        out, items, pictures, facts, [*v2, *pro, *pictures.archives], space_check=space_check, watch=checking
+    )
 
 
 Row: TypeAlias = tuple[str, Mapping[str, Any], str]

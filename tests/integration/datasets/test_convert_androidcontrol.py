@@ -21,9 +21,9 @@ import pytest
 import sopbench
 from sopbench.datasets import shards as engine
 from sopbench.datasets.from_androidcontrol import convert_androidcontrol
-from sopbench.datasets.output import DiskFull
+from sopbench.datasets.output import DiskFull, alone_in
 from sopbench.datasets.shards import Told
-from sopbench.errors import DataError, UsageError
+from sopbench.errors import DataError, RunBusy, UsageError
 from sopbench.trajectory import load_trajectories
 from tests.integration.datasets.archives import (
     EpisodeSpec,
@@ -443,3 +443,13 @@ def test_a_process_that_is_killed_is_an_error_that_says_what_to_do(
 
 def _die(job: Any) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_two_conversions_do_not_share_a_folder(tmp_path: Path) -> None:
+    source = write_androidcontrol(tmp_path / "from", simple())
+    with (
+        alone_in(tmp_path / "out", "--out"),
+        pytest.raises(RunBusy, match="another sopbench is at work in that folder"),
+    ):
+        convert_androidcontrol(source, tmp_path / "out")
+    assert convert_androidcontrol(source, tmp_path / "out").episodes == 6

@@ -208,6 +208,16 @@ def test_screenspot_v2_takes_unpacked_pictures_too(tmp_path: Path) -> None:
     }
 
 
+def test_pictures_that_were_unpacked_beside_the_archive_and_an_out_folder_inside_are_no_confusion(
+    tmp_path: Path,
+) -> None:
+    source = write_screenspot_v2(tmp_path / "from")
+    with zipfile.ZipFile(source / "screenspotv2_image.zip") as archive:
+        archive.extractall(source)
+    first = convert_screenspot(source, source / "out")
+    assert convert_screenspot(source, source / "out").screens == first.screens == 6
+
+
 def test_a_folder_that_holds_neither_or_not_all_says_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"screenspot_mobile_v2\.json.*annotations.*neither is there"):
         convert_screenspot(tmp_path, tmp_path / "out")
