@@ -148,7 +148,8 @@ def published(count: int) -> list[EpisodeSpec]:
     episodes = []
     for trajectory in load_trajectories(RELEASED, limit=count):
         size = size_for(trajectory)
-        key = (size.width, size.height)
+        wide = any(step.kind == "swipe" and step.content["coordinate"] == [720, 2340] for step in trajectory.steps)
+        key = (1440, 3120) if wide else (size.width, size.height)
         if key not in blank:
             blank[key] = png(*key)
         episodes.append(as_published(trajectory, key, [blank[key]] * (len(trajectory) + 1)))
@@ -196,6 +197,18 @@ def test_only_sop_extracts_the_episodes_and_screens_of_the_sop_file_and_checks_t
     ]
     run = sopbench.run(suite="sop", data=made.file, images=made.images, model="builtin:oracle", out=tmp_path / "run")
     assert (run.summary["score"], run.summary["n"]) == (100.0, 20)
+
+
+@pytest.mark.slow
+@needs_released
+def test_the_whole_released_file_comes_back_from_its_records(tmp_path: Path) -> None:
+    source = write_androidcontrol(tmp_path / "from", published(1_543), shards=20)
+    made = convert_androidcontrol(source, tmp_path / "out", sop=RELEASED, only_sop=True, jobs=2)
+    assert made.notes == [
+        "of 8,444 steps that both have, 8,444 have the SOP file's action and 8,444 its candidate boxes"
+    ]
+    assert (made.episodes, made.steps, made.screens, made.check.ok) == (1_543, 8_444, 8_444, True)
+    assert made.file.read_bytes() == RELEASED.read_bytes()
 
 
 @needs_released
