@@ -73,4 +73,4 @@ def _print(result: dict[str, Any]) -> None:
         flips = result[f"only_{side}"]
         if flips:
             more = f" and {len(flips) - SHOWN} more (--json lists them)" if len(flips) > SHOWN else ""
-            out.print(f"better in {side}: " + ", ".join(safe(f, 40) for f in flips[:SHOWN]) + more)
+            out.print(f"better in {side} (episodes): " + ", ".join(safe(f, 40) for f in flips[:SHOWN]) + more)

@@ -61,6 +61,7 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         if summary["protocol"] == "static":
             out.print(table("mismatches, by reason", ("reason", "steps"), reasons))
         elif summary["protocol"] == "online":
+            reasons = [(SAID.get(reason, reason), n) for reason, n in reasons]
             out.print(table("not successful, by reason", ("reason", "episodes"), reasons))
         else:
             out.print(table("first mismatch, by reason", ("reason", "trajectories"), reasons))
@@ -75,6 +76,13 @@ def metrics_shown(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     if summary["protocol"] == "static":
         return [("accuracy", "accuracy")] if "accuracy" in summary else [("SR", "sr"), ("TM", "tm"), ("GR", "gr")]
     return [("Score", "score"), ("PG", "pg"), ("TSR", "tsr")]
+
+
+SAID = {
+    "said:success": "the agent said success, the environment does not agree",
+    "said:failure": "the agent gave up",
+    "said:nothing": "the steps ran out",
+}
 
 
 def _headline(summary: Mapping[str, Any]) -> Table:
@@ -92,6 +100,7 @@ def _headline(summary: Mapping[str, Any]) -> Table:
     title = f"{summary['n']} trajectories"
     if summary["protocol"] == "static":
         title = f"{summary['n']} steps of {summary.get('n_trajectories')} trajectories"
+    title += " (only the first: --limit)" if summary.get("limit") else ""
     title += f" x {summary['repeats']} repeats" if summary["repeats"] > 1 else ""
     spread = "95 % interval" if summary["complete"] else "bounds (not all is scored)"
     return table(title, ("percent", "value", spread), rows)

@@ -112,6 +112,7 @@ def _facts(info: RunInfo) -> list[list[str]]:
         ("Suite", facts.get("suite"), "code"),
         ("Protocol", str(facts.get("protocol", "?")).replace("_", "-"), "text"),
         ("Trajectories", facts.get("n_trajectories"), "text"),
+        ("Only the first", plain.count(info.settings.get("limit")) or None, "text"),
         ("Repeats", facts.get("repeats"), "text"),
         ("Seed", facts.get("seed"), "text"),
         ("Adapter", adapter.get("name"), "code"),

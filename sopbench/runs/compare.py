@@ -14,8 +14,9 @@ from sopbench.runs.compare_static import compare_steps
 from sopbench.runs.fingerprint import require_same
 from sopbench.stats import Outcome
 
-SAME = ("suite", "protocol", "data_sha256", "ids_sha256", "profile", "after_mismatch", "static")
-"""Facts in which runs must agree to be compared; all others (model, adapter, sampling, images) may be what is compared."""
+SAME = ("protocol", "data_sha256", "ids_sha256", "profile", "static")
+"""Facts in which runs must agree to be compared; all others (model, adapter, sampling, images) may be what is compared. The name of the suite is not among
+them, since the data is; nor is what happens after the first mismatch, since no headline counts it."""
 
 
 def _way_out(a: Run, b: Run) -> str:

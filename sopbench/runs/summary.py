@@ -87,6 +87,7 @@ def summarise(
         "run": str(path),
         "stopped": {"reason": stopped.kind, "detail": stopped.detail} if stopped else None,
         "repeats": facts["repeats"],
+        "limit": info.settings.get("limit"),
         "scored_steps": len(steps),
         "parse_failed_steps": parse_failed,
         "not_scored_steps": sum(record.outcome == "not_scored" for record in records),

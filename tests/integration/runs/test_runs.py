@@ -319,6 +319,14 @@ def test_runs_on_other_trajectories_are_not_compared(recording: Recording, tmp_p
         compare(whole, part)
 
 
+def test_what_no_headline_counts_does_not_keep_runs_apart(recording: Recording, tmp_path: Path) -> None:
+    stop = sopbench.run(**recording.options, model="builtin:null", out=tmp_path / "stop")
+    go = sopbench.run(**recording.options, model="builtin:null", after_mismatch="continue", out=tmp_path / "go")
+    result = compare(stop, go)
+    assert result["difference"]["score"] == {"value": 0.0, "ci95": [0.0, 0.0]}
+    assert "after_mismatch" in result["differs_in"]
+
+
 def test_an_unfinished_run_is_not_compared(recording: Recording, tmp_path: Path) -> None:
     whole = sopbench.run(**recording.options, model="builtin:oracle", out=tmp_path / "whole")
     (recording.images / "1_1.png").unlink()
@@ -387,3 +395,17 @@ def test_bad_options_say_what_is_wrong(
     with pytest.raises(sopbench.errors.SopbenchError, match=message):
         sopbench.run(**(recording.options | {"model": "builtin:oracle", "out": tmp_path / "run"} | options))
     assert not (tmp_path / "run").exists()
+
+
+def test_a_reply_of_megabytes_is_a_parse_failure_that_fills_no_disk(tmp_path: Path, fault_server: Any) -> None:
+    """No parser reads it, so no more of it is kept than shows that; the run resumes and re-scores as any other."""
+    recording = make_recording(tmp_path / "data", n=1, length=2)
+    server = fault_server(answer("é" * 1_500_000))
+    options = recording.options | served(server, after_mismatch="continue")
+    run = sopbench.run(**options, out=tmp_path / "run")
+    assert run.summary["reasons"] == {"parse:reply_too_long": 1}
+    assert run.summary["diagnostic"]["steps"] == 2
+    assert {"reply_cut:1500000"} <= set(run.steps.loc[0, "notes"])
+    assert (run.path / "steps.jsonl").stat().st_size < 3_000_000
+    assert facts(api.resume(run.path).summary) == facts(run.summary)
+    assert api.rescore(run.path, "strict").summary["reasons"] == {"parse:reply_too_long": 1}
