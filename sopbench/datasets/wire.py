@@ -55,6 +55,8 @@ def fields(message: memoryview) -> Iterator[tuple[int, int, Value]]:
 
 def varint(message: memoryview, at: int) -> tuple[int, int]:
     """The unsigned 64-bit number that begins at byte `at`, and where the next field begins."""
+    if at < len(message) and (byte := message[at]) < 0x80:
+        return byte, at + 1  # nearly all of them
     value = 0
     for place in range(_LONGEST_VARINT):
         if at + place >= len(message):
