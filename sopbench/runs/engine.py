@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, ParamSpec, TypeVar
 
 from sopbench.actions import Action, Answer, to_released
-from sopbench.adapters.base import Adapter, ParsedReply, ParseFailure
+from sopbench.adapters.base import MAX_REPLY, Adapter, ParsedReply, ParseFailure
 from sopbench.clients.base import Ask, AskFailed, Policy, Reply
 from sopbench.clients.prompt_hash import image_hashes, prompt_sha256
 from sopbench.errors import DataError, FingerprintMismatch, command
@@ -418,19 +418,14 @@ def _pair(size: Size) -> tuple[int, int]:
 
 
 def _storable(reply: Reply) -> Reply:
-    """Lone surrogates cannot be stored as UTF-8: they become U+FFFD before anybody reads the text, so that it re-scores the same."""
+    """The reply as it is kept: before anybody reads the text, so that it re-scores the same.
+
+    Lone surrogates, which UTF-8 has no bytes for, become U+FFFD. Of a text that no parser reads anyway (over `MAX_REPLY`) so much is kept that it stays
+    too long: an endpoint may send megabytes a step, and history and journal would carry them.
+    """
     text = reply.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if text == reply.text:
-        return reply
-    return Reply(
-        text,
-        reply.model,
-        reply.endpoint,
-        reply.finish_reason,
-        reply.prompt_tokens,
-        reply.completion_tokens,
-        reply.latency,
-        reply.queued,
-        reply.attempts,
-        (*reply.notes, "surrogates_replaced"),
-    )
+    notes = [] if text == reply.text else ["surrogates_replaced"]
+    if len(text) > MAX_REPLY + 1:
+        notes.append(f"reply_cut:{len(text)}")
+        text = text[: MAX_REPLY + 1]
+    return replace(reply, text=text, notes=(*reply.notes, *notes)) if notes else reply

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fault_server import VLLM_NEW_OVERFLOW, FaultServer, answer, refuse, status
+from fault_server import VLLM_NEW_OVERFLOW, FaultServer, answer, completion, raw, refuse, status
 from recordings import CLICK, SWIPE, Recording, make_recording, says
 
 import sopbench
@@ -400,7 +400,7 @@ def test_bad_options_say_what_is_wrong(
 def test_a_reply_of_megabytes_is_a_parse_failure_that_fills_no_disk(tmp_path: Path, fault_server: Any) -> None:
     """No parser reads it, so no more of it is kept than shows that; the run resumes and re-scores as any other."""
     recording = make_recording(tmp_path / "data", n=1, length=2)
-    server = fault_server(answer("é" * 1_500_000))
+    server = fault_server(raw(json.dumps(completion("é" * 1_500_000), ensure_ascii=False)))
     options = recording.options | served(server, after_mismatch="continue")
     run = sopbench.run(**options, out=tmp_path / "run")
     assert run.summary["reasons"] == {"parse:reply_too_long": 1}
