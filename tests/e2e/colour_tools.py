@@ -1,0 +1,30 @@
+# vllm is known only in the server's environment, where this file runs.
+# mypy: disable-error-code="import-not-found, import-untyped, misc, untyped-decorator, unused-ignore"
+"""A tool parser for vLLM (`--tool-parser-plugin`): what the tiny model says in the colour language becomes tool calls, as vLLM's own parsers make them of
+other models' words.
+
+`<think>..</think>` stays in the content, and `<action>{"action": NAME, ...}</action>` becomes a call of NAME with the rest as arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from vllm.entrypoints.generate.base.protocol import ExtractedToolCallInformation, FunctionCall, ToolCall
+from vllm.tool_parsers import ToolParser, ToolParserManager
+
+ACTION = re.compile(r"<action>(\{.*?\})</action>", re.DOTALL)
+
+
+@ToolParserManager.register_module("colours")
+class ColourTools(ToolParser):
+    def extract_tool_calls(self, model_output: str, request: Any) -> ExtractedToolCallInformation:
+        calls = []
+        for action in ACTION.findall(model_output):
+            arguments = json.loads(action)
+            name = arguments.pop("action")
+            calls.append(ToolCall(type="function", function=FunctionCall(name=name, arguments=json.dumps(arguments))))
+        content = ACTION.sub("", model_output).strip()
+        return ExtractedToolCallInformation(tools_called=bool(calls), tool_calls=calls, content=content or None)
