@@ -24,6 +24,7 @@ from sopbench.runs.journal import Journal
 from sopbench.runs.progress import Listener, Progress
 from sopbench.runs.records import AttemptRecord, EpisodeEnd, FailureRecord, StepRecord, VerdictRecord
 from sopbench.scoring.base import Profile
+from sopbench.screen import Screen
 from sopbench.suites.base import Loaded, Suite
 from sopbench.trajectory import Trajectory
 
@@ -233,27 +234,35 @@ class _Player:
             self._finished(success=(log.end.score or 0) >= 1, scored=True, resumed=True)
             return
         attempt = log.attempt + 1 if log is not None else 0
-        environment = self.plan.suite.environment(task)
+        closing: EnvironmentFailed | None = None
         try:
-            end = await self._online_episode(task, repeat, attempt, environment)
+            environment = await _call(self.plan.suite.environment, task)
+            try:
+                end = await self._online_episode(task, repeat, attempt, environment)
+            finally:
+                try:
+                    await _call(environment.close)
+                except EnvironmentFailed as error:
+                    closing = error
         except EnvironmentFailed as error:
             failure = FailureRecord(reason=error.kind, detail=error.detail)
             end = EpisodeEnd(
                 episode=task.id, repeat=repeat, attempt=attempt, outcome="not_scored", steps=0, error=failure
             )
-        finally:
-            await _call(environment.close)
+        if (
+            closing is not None and end.error is None
+        ):  # what the environment said before counts; that it did not close is told
+            end = end.model_copy(update={"error": FailureRecord(reason="not_closed", detail=closing.detail)})
         self.journal.append(end)
         self._finished(success=(end.score or 0) >= 1, scored=end.outcome == "scored", resumed=False)
 
     async def _online_episode(
         self, task: OnlineTask, repeat: int, attempt: int, environment: OnlineEnvironment
     ) -> EpisodeEnd:
-        screen = await _call(environment.reset)
-        self._keep(screen.sha256, screen.read())
+        screen = self._kept(await _call(environment.reset))
         episode = OnlineEpisode(task.goal, self.plan.adapter, screen, budget=task.budget, images=self.plan.images)
         while (pending := episode.pending()) is not None:
-            reply = await self._ask(task.id, repeat, attempt, pending, expert=environment.expert)
+            reply = await self._ask(task.id, repeat, attempt, pending, expert=partial(_guarded, environment.expert))
             if reply is None:
                 failure = FailureRecord(reason="no_reply", detail=f"no reply at step {pending.step_index}")
                 return EpisodeEnd(
@@ -271,10 +280,12 @@ class _Player:
                     await _call(environment.act, Answer(result.answer))  # told in the same breath as the end
                 break
             if result.action is not None:
-                screen = await _call(environment.act, result.action)
-                self._keep(screen.sha256, screen.read())
+                screen = self._kept(await _call(environment.act, result.action))
             episode.observe(screen)
-        episode.finish(await _call(environment.score))
+        score = await _call(environment.score)
+        if not 0 <= score <= 1:
+            raise EnvironmentFailed("environment_error", f"a verdict of {score}, which is not between 0 and 1")
+        episode.finish(score)
         said = [r.action for r in episode.results if r.action is not None and r.action.kind == "terminate"]
         return EpisodeEnd(
             episode=task.id,
@@ -287,13 +298,18 @@ class _Player:
             answers=tuple(r.answer for r in episode.results if r.answer is not None),
         )
 
-    def _keep(self, sha256: str, data: bytes) -> None:
-        """Online screens exist nowhere else: keep each once."""
-        path = self.folder.screens_path / f"{sha256}.png"
+    def _kept(self, screen: Screen) -> Screen:
+        """`screen`, which exists nowhere else, kept in the run's folder (each content once)."""
+        try:
+            path, data = self.folder.screens_path / f"{screen.sha256}.png", screen.read()
+            _ = screen.size
+        except DataError as error:
+            raise EnvironmentFailed("environment_error", f"a screen that is none: {error}") from error
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
             with replacing(path, lasting=False) as handle:
                 handle.write(data)
+        return screen
 
     # -- shared ----------------------------------------------------------------------------------------------------
 
@@ -400,9 +416,14 @@ R = TypeVar("R")
 
 
 async def _call(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run a blocking call of an environment in a thread; whatever breaks in there is the environment's fault, not the agent's."""
+    """Run a blocking call of an environment in a thread."""
+    return await asyncio.to_thread(partial(_guarded, method, *args, **kwargs))
+
+
+def _guarded(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Whatever breaks in an environment is its own fault, not the agent's."""
     try:
-        return await asyncio.to_thread(method, *args, **kwargs)
+        return method(*args, **kwargs)
     except EnvironmentFailed:
         raise
     except Exception as error:  # the boundary to foreign code: reported as its own outcome, with its name
