@@ -57,6 +57,8 @@ def _names(folder: Path) -> Iterator[str]:
             elif _IMAGE.search(entry.name):
                 yield entry.name
     for sub in inner:
+        if not os.access(sub.path, os.R_OK | os.X_OK):
+            continue  # no screen in there could be read either
         with os.scandir(sub.path) as entries:
             yield from (f"{sub.name}/{entry.name}" for entry in entries if _IMAGE.search(entry.name))
 

@@ -129,6 +129,9 @@ def _remarks(summary: Mapping[str, Any]) -> Iterable[str]:
     yield f"steps scored {summary['scored_steps']}, of them not parsed {summary['parse_failed_steps']}; not scored {summary['not_scored_steps']}"
     if summary["not_scored_reasons"]:
         yield "not scored: " + ", ".join(f"{reason} {n}" for reason, n in summary["not_scored_reasons"].items())
+    if summary.get("other_models"):
+        named = ", ".join(f"{name} ({n})" for name, n in summary["other_models"].items())
+        yield f"steps answered, by their replies' own word, by another model than the one asked for: {named}"
     missing = (summary.get("ceiling") or {}).get("missing")
     if missing:
         ceiling = summary["ceiling"]

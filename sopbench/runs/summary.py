@@ -92,6 +92,7 @@ def summarise(
         "parse_failed_steps": parse_failed,
         "not_scored_steps": sum(record.outcome == "not_scored" for record in records),
         "parse_failure_rate": _percent(parse_failed / len(steps)) if steps else None,
+        "other_models": stats.sorted_counts(Counter(r.model for r in steps if r.model and r.model != facts["model"])),
     }
     if facts["protocol"] == "static":
         summary |= static_part(info, loaded, adapter, logs)

@@ -409,3 +409,13 @@ def test_a_reply_of_megabytes_is_a_parse_failure_that_fills_no_disk(tmp_path: Pa
     assert (run.path / "steps.jsonl").stat().st_size < 3_000_000
     assert facts(api.resume(run.path).summary) == facts(run.summary)
     assert api.rescore(run.path, "strict").summary["reasons"] == {"parse:reply_too_long": 1}
+
+
+def test_replies_of_another_model_are_counted_by_the_name_they_give(
+    recording: Recording, tmp_path: Path, fault_server: Any
+) -> None:
+    """A gateway may answer with another model than the one asked for, and a run's numbers are then not that model's."""
+    server = fault_server(answer(says(SWIPE)), answer(says(SWIPE), model="gpt-9"))
+    run = sopbench.run(**recording.options, **served(server), limit=1, out=tmp_path / "run")
+    assert run.summary["model"] == "tiny"
+    assert run.summary["other_models"] == {"gpt-9": 2}
