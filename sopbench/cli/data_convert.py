@@ -87,7 +87,7 @@ def register(data: typer.Typer) -> None:
         from sopbench.cli.data_meter import Meter
         from sopbench.datasets.from_androidcontrol import convert_androidcontrol
 
-        with Meter("converting androidcontrol") as meter:
+        with Meter("converting") as meter:
             made = convert_androidcontrol(
                 source,
                 out,
@@ -102,7 +102,7 @@ def register(data: typer.Typer) -> None:
                 skip_faulty=skip_faulty,
                 space_check=not no_space_check,
                 watch=lambda told, total: _show(meter, told, total),
-                checking=_checking,
+                checking=meter.count,
             )
         _end(made, as_json)
 
@@ -180,7 +180,7 @@ def register(data: typer.Typer) -> None:
             else:
                 console().print(f"{tasks.count:,} tasks from {len(tasks.lists)} lists: {safe(tasks.file, 500)}")
             return
-        with Meter("converting aitw") as meter:
+        with Meter("converting") as meter:
             made = convert_aitw(
                 source,
                 out,
@@ -192,7 +192,7 @@ def register(data: typer.Typer) -> None:
                 skip_faulty=skip_faulty,
                 space_check=not no_space_check,
                 watch=lambda told, total: _show(meter, told, total),
-                checking=_checking,
+                checking=meter.count,
             )
         _end(made, as_json)
 

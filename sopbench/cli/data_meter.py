@@ -42,6 +42,11 @@ class Meter:
         except OSError:  # nobody reads standard error any more: no reason to end the work
             self._quiet = True
 
+    def count(self, what: str, done: int, total: int) -> None:
+        """What comes after the bytes: things that are looked at, one by one."""
+        if self._bar is not None and self._task is not None and (done % 50 == 0 or done == total):
+            self._bar.update(self._task, completed=done, total=total, facts=f"{safe(what, 40)} {done:,} of {total:,}")
+
     def line(self, done: int, total: int | None, before: int, note: str) -> str:
         """`12.0 GB of 49.9 GB  45.2 MB/s  ETA 14:02  android_control-00004-of-00020`"""
         elapsed = time.monotonic() - self._begun

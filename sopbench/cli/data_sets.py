@@ -63,14 +63,14 @@ def register(data: typer.Typer) -> None:
         from sopbench.datasets.registry import get_data_set
 
         data_set = get_data_set(name)
-        with Meter(f"pulling {name}") as meter:
+        with Meter("pulling") as meter:
             pulled = get(
                 data_set,
                 to,
                 only=only or (),
                 verify=verify,
                 space_check=not no_space_check,
-                watch=lambda t: meter(t.bytes, t.total, t.resumed, f"file {t.files + 1} of {t.of_files}: {t.file}"),
+                watch=lambda t: meter(t.bytes, t.total, t.resumed, f"{t.files + 1}/{t.of_files} {t.file}"),
             )
         if as_json:
             print_json(
