@@ -46,11 +46,14 @@ class _Work(Generic[T]):
 
     def run(self) -> T:
         try:
-            return asyncio.run(self._held())
+            result = asyncio.run(self._held())
         except asyncio.CancelledError:
             if self._stopped:
                 raise KeyboardInterrupt from None
             raise
+        if self._stopped:
+            raise KeyboardInterrupt  # it came too late to stop the work, and still means that nothing more is wanted
+        return result
 
     def stop(self) -> None:
         self._stopped = True

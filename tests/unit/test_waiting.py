@@ -86,3 +86,12 @@ def test_a_cancellation_from_within_stays_one() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         wait_for(work())
+
+
+def test_ctrl_c_that_comes_too_late_to_stop_the_work_is_not_lost() -> None:
+    async def work() -> int:
+        signal.raise_signal(signal.SIGINT)
+        return 42
+
+    with pytest.raises(KeyboardInterrupt):
+        wait_for(work())
