@@ -7,7 +7,7 @@ help:
 	@echo "make demo   run the suite 'pocket' with the built-in noisy oracle, and write its report"
 	@echo "make test   lint, type-check and run all tests, with coverage"
 	@echo "make e2e    run the harness against a real vLLM server (a tiny model made here)"
-	@echo "make bench  print the throughput of the harness"
+	@echo "make bench  print the throughput of the harness and of the converter"
 
 setup:
 	@scripts/setup.sh
@@ -32,6 +32,7 @@ e2e: setup
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks.bench_throughput
+	$(BIN)/python -m tests.benchmarks.bench_convert
 
 clean:
 	rm -rf .venv .venv-* .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist out runs
