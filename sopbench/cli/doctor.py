@@ -32,13 +32,17 @@ def register(app: typer.Typer) -> None:
     @app.command(help=HELP)
     def doctor(
         base_url: Annotated[
-            str,
+            str | None,
             typer.Option(
                 help="Address of the OpenAI-compatible endpoint, such as http://localhost:8000/v1.", show_default=False
             ),
-        ],
+        ] = None,
         model: Annotated[
-            str | None, typer.Option(help="The model's name (default: the one that the endpoint serves).")
+            str | None,
+            typer.Option(
+                help="The model's name (default: the one that the endpoint serves), or the endpoint's address, as in `sopbench run`.",
+                show_default=False,
+            ),
         ] = None,
         adapter: Annotated[
             str, typer.Option(help="The model family's language; `sopbench adapters` lists them.")
@@ -69,6 +73,7 @@ def register(app: typer.Typer) -> None:
         from sopbench.clients.urls import normalise_base_url
         from sopbench.geometry import Size
 
+        base_url, model = _endpoint(base_url, model)
         family, choice = worded_here(adapter, prompts)
         show = _silent if as_json else _print_check
         asked = _Asked(base_url, model, family, history_images, Size.parse(screen), _longest(suite, data), timeout)
@@ -104,6 +109,20 @@ class _Asked:
     screen: Size
     steps: int | None
     patience: float
+
+
+def _endpoint(base_url: str | None, model: str | None) -> tuple[str, str | None]:
+    """Address and name, from the two ways in which `run` takes them."""
+    from sopbench.clients.urls import is_url
+    from sopbench.errors import UsageError
+
+    if base_url is None:
+        if model is None or not is_url(model):
+            raise UsageError("which endpoint? Give --base-url http://host:8000/v1, or its address as --model")
+        return model, None
+    if model is not None and is_url(model):
+        raise UsageError("--model is an address and --base-url gives another: name the model with --model NAME")
+    return base_url, model
 
 
 def _longest(suite: str | None, data: Path | None) -> int | None:

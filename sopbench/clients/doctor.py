@@ -325,6 +325,8 @@ class _Visit:
         try:
             reply = await self._ask_adapter(_GOAL, self._turns(self.steps, _THOUGHT), self.images)
         except AskFailed as failed:
+            if failed.kind == "rejected":
+                return Check(name, "problem", failed.detail)
             return self._screens_failed(name, failed, self.images)
         if reply.prompt_tokens is None or self.context is None:
             return Check(name, "ok", f"taken{_told(reply)}")
@@ -346,6 +348,8 @@ class _Visit:
             return Check("image size", "note", "not known: the server tells no usage")
         cost, side = seeing.prompt_tokens - blind.prompt_tokens, self.adapter.image_token_side
         sent = self.adapter.sent_size(self.size)
+        if cost <= 0:
+            return Check("image size", "note", "not known: the usage that the server tells does not count images")
         if side is None:
             apart = " (the adapter does not count in pixels: resizing moves nothing)" if sent == PER_MILLE else ""
             return Check("image size", "ok", f"{cost} tokens a screen{apart}")

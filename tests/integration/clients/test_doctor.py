@@ -65,10 +65,11 @@ def server_of(
     return behave
 
 
-def doctor(base_url: str, *more: str) -> tuple[int, dict[str, Any]]:
+def doctor(base_url: str | None, *more: str) -> tuple[int, dict[str, Any]]:
     app = typer.Typer()
     register(app)
-    result = CliRunner().invoke(app, ["--base-url", base_url, "--screen", str(TINY), "--json", *more])
+    address = ["--base-url", base_url] if base_url else []
+    result = CliRunner().invoke(app, [*address, "--screen", str(TINY), "--json", *more])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, json.loads(result.stdout)
 
@@ -165,6 +166,19 @@ def test_a_server_that_tells_no_usage_leaves_the_image_size_open(fault_server):
     code, report = doctor(fault_server(server_of(None)).base_url)
     assert code == 0
     assert "tells no usage" in checks(report, "note")["image size"]
+
+
+def test_a_server_whose_usage_counts_no_images_leaves_the_image_size_open(fault_server):
+    code, report = doctor(fault_server(server_of(0)).base_url)
+    assert code == 0
+    assert "does not count images" in checks(report, "note")["image size"]
+
+
+def test_the_address_may_be_given_as_the_model_as_for_run(fault_server):
+    code, report = doctor(fault_server(server_of(EXPECTED)).base_url)
+    again, same = doctor(None, "--model", fault_server(server_of(EXPECTED)).base_url)
+    assert (code, again) == (0, 0)
+    assert [c["name"] for c in same["checks"]] == [c["name"] for c in report["checks"]]
 
 
 def test_field_case_25_screens_that_do_not_fit_the_context(fault_server):
