@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
@@ -33,6 +33,28 @@ def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
         except KeyboardInterrupt:
             work.stop()
             raise
+
+
+@contextmanager
+def interrupts_held() -> Iterator[Callable[[], None]]:
+    """Ctrl-C is held back in the block, and raised where the block calls what it is given, or at its end. A second one ends the process.
+
+    For work that hands tasks to threads: a KeyboardInterrupt between taking and releasing one of their locks comes out as something else.
+    """
+    pressed = False
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.signal(number, signal.SIG_DFL)
+
+    def release() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    with _handling(hold):
+        yield release
+    release()
 
 
 class _Work(Generic[T]):
@@ -70,11 +92,7 @@ class _Work(Generic[T]):
 
 @contextmanager
 def _interrupts_stop(work: _Work[Any]) -> Iterator[None]:
-    """Ctrl-C stops `work`, where it would otherwise raise KeyboardInterrupt; elsewhere (other threads, other handlers) nothing changes."""
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or usual is not signal.default_int_handler:
-        yield
-        return
+    """Ctrl-C stops `work`."""
     presses = 0
 
     def press(number: int, frame: FrameType | None) -> None:
@@ -85,7 +103,18 @@ def _interrupts_stop(work: _Work[Any]) -> Iterator[None]:
         else:
             signal.signal(number, signal.SIG_DFL)
 
-    signal.signal(signal.SIGINT, press)
+    with _handling(press):
+        yield
+
+
+@contextmanager
+def _handling(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """`handler` has Ctrl-C, where it would otherwise raise KeyboardInterrupt; elsewhere (other threads, other handlers) nothing changes."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or usual is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,10 +47,12 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         from sopbench.cli.terminal import print_json
         from sopbench.datacheck import check_data
+        from sopbench.waiting import interrupts_held
 
         if images is None and (deep or image_pattern is not None):
             raise UsageError("--deep and --image-pattern are about screens: give their folder with --images DIR")
-        report = check_data(file, images, image_pattern or "{name}", deep=deep, watch=_Progress())
+        with interrupts_held() as release:
+            report = check_data(file, images, image_pattern or "{name}", deep=deep, watch=_Progress(release))
         if as_json:
             print_json(report.as_dict())
         else:
@@ -63,9 +66,13 @@ def register(app: typer.Typer) -> None:
 
 
 class _Progress:
-    """A counter on standard error, on a terminal only."""
+    """A counter on standard error, on a terminal only. `release` lets Ctrl-C through."""
+
+    def __init__(self, release: Callable[[], None]) -> None:
+        self._release = release
 
     def __call__(self, what: str, done: int, total: int) -> None:
+        self._release()
         if sys.stderr.isatty() and (done % 50 == 0 or done == total):
             end = "\r\x1b[K" if done == total else "\r"
             print(f"\rchecking {what}: {done}/{total}", end=end, file=sys.stderr, flush=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -54,14 +55,27 @@ def register(app: typer.Typer) -> None:
                 "the recordings were not found: no goals and screens in this report (--data FILE --images DIR)",
                 file=sys.stderr,
             )
-        print(write_report(run, out, trajectories=trajectories, progress=count_screens()))
+        with screens_counted() as progress:
+            page = write_report(run, out, trajectories=trajectories, progress=progress)
+        print(page)
 
 
-def count_screens() -> Callable[[int, int], None] | None:
-    """What tells a person how far the report is; None where nobody is watching."""
+@contextmanager
+def screens_counted(*, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """What to tell how far a report is: it tells a person, where one is watching, and lets Ctrl-C through."""
     import sys
 
-    return _tell if sys.stderr.isatty() else None
+    from sopbench.waiting import interrupts_held
+
+    watched = sys.stderr.isatty() and not quiet
+    with interrupts_held() as release:
+
+        def progress(done: int, total: int) -> None:
+            release()
+            if watched:
+                _tell(done, total)
+
+        yield progress
 
 
 def _tell(done: int, total: int) -> None:

@@ -167,7 +167,7 @@ def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report
     """Run `start` under a progress line, print what came of it, and leave with the exit status that it deserves."""
     from sopbench.api import Interrupted
     from sopbench.cli.prompts import tell_fallback
-    from sopbench.cli.report import count_screens
+    from sopbench.cli.report import screens_counted
     from sopbench.cli.show import print_summary
     from sopbench.cli.terminal import Watch, print_json, safe
     from sopbench.errors import command
@@ -188,7 +188,8 @@ def play(start: Callable[[Listener], Run], *, as_json: bool, quiet: bool, report
     page = None
     if report if report is not None else not as_json:
         try:
-            page = run.report(progress=None if quiet else count_screens())
+            with screens_counted(quiet=quiet) as progress:
+                page = run.report(progress=progress)
         except KeyboardInterrupt:
             again = command("sopbench", "report", run.path)
             print(f"interrupted: the run itself is done; write its report with: {again}", file=sys.stderr)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from sopbench.waiting import wait_for
+from sopbench.waiting import interrupts_held, wait_for
 
 
 async def answer() -> int:
@@ -95,3 +95,25 @@ def test_ctrl_c_that_comes_too_late_to_stop_the_work_is_not_lost() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         wait_for(work())
+
+
+def test_ctrl_c_is_held_back_until_it_is_asked_for() -> None:
+    steps = []
+
+    def work() -> None:
+        with interrupts_held() as release:
+            release()
+            signal.raise_signal(signal.SIGINT)
+            steps.append("went on")
+            release()
+            steps.append("never")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert steps == ["went on"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_that_nobody_asked_for_comes_out_at_the_end() -> None:
+    with pytest.raises(KeyboardInterrupt), interrupts_held():
+        signal.raise_signal(signal.SIGINT)
