@@ -22,9 +22,12 @@ ACTION = re.compile(r"<action>(\{.*?\})</action>", re.DOTALL)
 class ColourTools(ToolParser):
     def extract_tool_calls(self, model_output: str, request: Any) -> ExtractedToolCallInformation:
         calls = []
-        for action in ACTION.findall(model_output):
-            arguments = json.loads(action)
-            name = arguments.pop("action")
-            calls.append(ToolCall(type="function", function=FunctionCall(name=name, arguments=json.dumps(arguments))))
+        try:
+            for action in ACTION.findall(model_output):
+                arguments = json.loads(action)
+                function = FunctionCall(name=arguments.pop("action"), arguments=json.dumps(arguments))
+                calls.append(ToolCall(type="function", function=function))
+        except (ValueError, KeyError):  # like vLLM's own parsers: what is no call is content
+            return ExtractedToolCallInformation(tools_called=False, tool_calls=[], content=model_output)
         content = ACTION.sub("", model_output).strip()
         return ExtractedToolCallInformation(tools_called=bool(calls), tool_calls=calls, content=content or None)
