@@ -54,7 +54,7 @@ def server_of(
         if images > limit:
             return await faults.refuse(faults.VLLM_TOO_MANY_IMAGES)(request, got)
         completion = faults.completion(said(got.body, words))
-        if tokens_a_screen:
+        if tokens_a_screen is not None:
             completion["usage"] = {"prompt_tokens": 50 + images * tokens_a_screen, "completion_tokens": 9}
         else:
             del completion["usage"]
