@@ -36,7 +36,8 @@ ACTIONS: Final[dict[Colour, dict[str, Any]]] = {
 
 def reply(first: Colour, last: Colour) -> str:
     """The right reply to a request whose first image is `first` and whose last is `last`."""
-    return f"<think>first {first} last {last}</think>\n<action>{json.dumps(ACTIONS[last])}</action>"
+    action = ACTIONS[last]
+    return f"<think>first {first} last {last} so {action['action']}</think>\n<action>{json.dumps(action)}</action>"
 
 
 def draw(colour: Colour, seed: int) -> Image.Image:
@@ -45,6 +46,9 @@ def draw(colour: Colour, seed: int) -> Image.Image:
     width, height = SCREEN
     image = Image.new("RGB", SCREEN, _shade(colour, rng))
     pen = ImageDraw.Draw(image)
+    if colour == "plain" and rng.random() < 0.6:
+        edge = rng.randint(200, height - 200)
+        pen.rectangle(rng.choice([(0, 0, width, edge), (0, edge, width, height)]), fill=_pale(rng))
     pen.rectangle((0, 0, width, 40), fill=rng.choice([(20, 20, 24), (245, 245, 247)]))
     for _ in range(rng.randint(0, 6)):
         x, y = rng.randint(0, width - 120), rng.randint(60, height - 160)
@@ -69,12 +73,18 @@ def _shade(colour: Colour, rng: random.Random) -> tuple[int, int, int]:
         return weak[0], strong, weak[1]
     if colour == "blue":
         return weak[0], weak[1], strong
-    grey = rng.randint(200, 255)
-    return grey, grey, min(255, grey + rng.randint(0, 8))
+    return _pale(rng)
+
+
+def _pale(rng: random.Random) -> tuple[int, int, int]:
+    """White, a grey or a pale tint: what the backgrounds, sheets and dimmed screens of real apps are made of."""
+    grey = rng.randint(115, 250)
+    red, green, blue = (min(255, max(0, grey + rng.randint(-14, 14))) for _ in range(3))
+    return red, green, blue
 
 
 def _card(colour: Colour, rng: random.Random) -> tuple[int, int, int]:
-    if colour == "plain" and rng.random() < 0.4:
+    if colour == "plain" and rng.random() < 0.25:
         return rng.randint(30, 255), rng.randint(30, 255), rng.randint(30, 255)
     grey = rng.randint(215, 255)
     return grey, grey, grey

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from sopbench.adapters import get_adapter
+from sopbench.adapters.base import Text, Turn
+from sopbench.screen import Screen
+
+from .colours import png
 from .serve import VllmServer
 
 HERE = Path(__file__).resolve().parent
@@ -30,18 +36,35 @@ def vllm_python() -> Path:
 @pytest.fixture(scope="session")
 def tiny_model(vllm_python: Path) -> Path:
     """The folder of the tiny model, trained here unless one made by the same code from the same pins is in the cache."""
-    digest = hashlib.sha256()
+    words = json.dumps(words_of_the_harness())
+    digest = hashlib.sha256(words.encode())
     for name in ("colours.py", "tiny_vlm.py", "requirements-vllm.txt"):
         digest.update((HERE / name).read_bytes())
     folder = CACHE / f"tiny-vlm-{digest.hexdigest()[:12]}"
     if not (folder / "ready.json").exists():
-        command = [str(vllm_python), "-m", "tests.e2e.tiny_vlm", str(folder)]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "words.json").write_text(words)
+        command = [str(vllm_python), "-m", "tests.e2e.tiny_vlm", str(folder), str(folder / "words.json")]
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         if subprocess.run(command, cwd=ROOT, env=environment).returncode != 0:
             pytest.fail(
                 "tests/e2e/tiny_vlm.py could not train the tiny model; what it said stands above", pytrace=False
             )
     return folder
+
+
+def words_of_the_harness() -> dict[str, list[str]]:
+    """The texts around the screens in the requests of adapter `uis1`, for `tiny_vlm.Words`."""
+    screen = Screen.from_bytes(png("plain", 0), "a screen")
+    turns = [Turn(screen, "a reply"), Turn(screen)]
+    found: dict[str, list[str]] = {"system": [], "turn": []}
+    for goal in ("Open the settings", "Follow the colours (3)", "Set an alarm for 7:30 and call it Gym"):
+        for message in get_adapter("uis1").render(goal, turns, images=2):
+            text = "".join(part.text for part in message.parts if isinstance(part, Text))
+            kind = "system" if message.role == "system" else "turn"
+            if message.role != "assistant" and text not in found[kind]:
+                found[kind].append(text)
+    return found
 
 
 @pytest.fixture(scope="session")

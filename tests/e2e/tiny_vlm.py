@@ -1,12 +1,11 @@
-# The names of torch and transformers are known only in the server's environment, where this file runs.
-# mypy: disable-error-code="import-not-found, import-untyped, no-untyped-call, unused-ignore"
 """Make the tiny model that the end-to-end tests serve: a Qwen2.5-VL of half a million parameters that speaks `colours`.
 
-    .venv-vllm/bin/python -m tests.e2e.tiny_vlm OUT
+    .venv-vllm/bin/python -m tests.e2e.tiny_vlm OUT WORDS
 
 The folder holds what any Qwen2.5-VL folder holds (weights, tokenizer, processor, chat template), so the server takes its usual
 path. The weights start random and are trained here for about a minute, with a fixed seed, on screens and dialogues made up on
-the spot; nothing is downloaded. It ends with an error, and writes no `ready.json`, if the model does not answer a held-out set
+the spot; nothing is downloaded. WORDS is a JSON file with the texts that the harness really sends, as `{"system": [...], "turn":
+[...]}`; they stand among those that are made up. It ends with an error, and writes no `ready.json`, if the model does not answer a held-out set
 without a mistake.
 
 Its image processor shrinks every screen to three visual tokens (`MAX_PIXELS`), far below the limits that the `uis1` family
@@ -55,15 +54,19 @@ END: Final = "<|im_end|>\n"
 IGNORED: Final = -100
 """The label of a token on which the student is not taught."""
 
-TERMS: Final = ((350, 4e-3), (150, 2e-3), (200, 2e-3), (200, 2e-3))
-"""Steps and highest learning rate of each round of training. From the second on, the rounds end when an exam is passed without a
-mistake; one at least is a reserve on a machine whose arithmetic leads elsewhere."""
+TERMS: Final = ((300, 4e-3), (200, 2e-3), (200, 2e-3), (200, 2e-3), (200, 2e-3))
+"""Steps and highest learning rate of each round of training. The first has short prompts only, in which it is soon found out which
+image is meant. From the second on the rounds end when an exam is passed without a mistake; the later ones are a reserve for a machine
+whose arithmetic leads elsewhere."""
 
-POOL: Final = 160
-"""Different screens of each colour to learn from; with few, the student learns those by heart and errs on others."""
+POOL: Final[dict[Colour, int]] = {"red": 120, "green": 120, "blue": 120, "plain": 480}
+"""Different screens of each colour to learn from; with few, the student learns those by heart and errs on others. Plain ones vary most."""
 
-PROSE: Final = (*[10] * 4, *[20] * 6, *[60] * 6, *[200] * 3, 500)
-"""The most words of a dialogue's system prompt, one drawn for each."""
+SHORT: Final = (5, 10, 20)
+PROSE: Final = (10, 10, 20, 20, 60, 60, 200)
+"""The most words of a made-up system prompt, one drawn for each: in the first round, and later."""
+REAL: Final = 0.5
+"""The share of dialogues whose texts are the harness's own."""
 BATCH_TOKENS: Final = 2400
 """A batch has so many tokens at most, padding included; dialogues of like length share one."""
 
@@ -113,6 +116,7 @@ WORDS: Final = tuple(VOCABULARY.split())
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("out", type=Path, help="folder to write; made if missing")
+    parser.add_argument("words", type=Path, help="JSON file of the texts that the harness sends")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
     os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
@@ -120,11 +124,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "ready.json").unlink(missing_ok=True)
-    student = Student(options.out, options.seed)
+    student = Student(options.out, options.seed, Words(**json.loads(options.words.read_text())))
     facts: dict[str, Any] = {"parameters": student.parameters, "seed": options.seed}
     for term, (steps, rate) in enumerate(TERMS):
         student.train(steps, rate)
-        if term == 0:
+        if not student.advanced:
+            student.advanced = True
             continue
         right, asked = student.exam(term)
         facts |= {"terms": term + 1, "right": right, "asked": asked, "seconds": round(time.monotonic() - began, 1)}
@@ -138,6 +143,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         file=sys.stderr,
     )
     return 1
+
+
+@dataclass(frozen=True)
+class Words:
+    """Texts of real requests: system prompts, and what stands before the screen in a turn."""
+
+    system: list[str]
+    turn: list[str]
 
 
 @dataclass(frozen=True)
@@ -160,15 +173,19 @@ class Dialogue:
         return reply(self.screens[0], self.screens[-1])
 
 
-def dialogue(rng: random.Random, longest: int) -> Dialogue:
-    """A made-up request of the shape that the `uis1` family sends: one turn a screen, of which the last one or two are shown."""
+def dialogue(rng: random.Random, longest: int, words: Words | None = None) -> Dialogue:
+    """A made-up request of the shape that the `uis1` family sends: one turn a screen, of which the last one or two are shown.
+
+    Its texts are from `words`, or where there are none, made up; `longest` bounds the words of its system prompt.
+    """
     colours = [rng.choice(COLOURS) for _ in range(rng.randint(1, 5))]
     shown = min(len(colours), rng.choice([1, 2, 2, 2]))
-    pieces = [(f"<|im_start|>system\n{_prose(rng, longest)}<|im_end|>\n", False)]
+    system = rng.choice(words.system) if words else _prose(rng, longest)
+    pieces = [(f"<|im_start|>system\n{system}<|im_end|>\n", False)]
     for index, colour in enumerate(colours):
         visible = index >= len(colours) - shown
         image = IMAGES[index - len(colours) + shown] if visible else ""
-        pieces.append((_turn(rng, image, 60 if index == 0 else 12) + ASK, False))
+        pieces.append((_turn(rng, image, 60 if index == 0 else 12, words) + ASK, False))
         if index < len(colours) - 1:
             # Half the time the history says anything, so that only the screens themselves can be trusted.
             right = visible and rng.random() < 0.5
@@ -177,8 +194,10 @@ def dialogue(rng: random.Random, longest: int) -> Dialogue:
     return Dialogue(tuple(pieces), tuple(colours[-shown:]))
 
 
-def _turn(rng: random.Random, image: str, longest: int) -> str:
+def _turn(rng: random.Random, image: str, longest: int, words: Words | None) -> str:
     before, after = (_prose(rng, longest) if rng.random() < 0.5 else "" for _ in range(2))
+    if words:
+        before, after = rng.choice(words.turn), ""
     return f"<|im_start|>user\n{before}{image}{after}<|im_end|>\n"
 
 
@@ -214,22 +233,23 @@ class Lesson:
 class Student:
     """The model, its tokenizer and image processor, and how it is taught and examined."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
-        import torch
+    def __init__(self, folder: Path, seed: int, words: Words) -> None:
+        import torch  # type: ignore[import-not-found, unused-ignore]
 
         self.torch = torch
         torch.manual_seed(seed)
         # Two threads that wait for each other after each small matrix take ten times as long where other work shares the cores.
         torch.set_num_threads(1)
-        self.folder = folder
+        self.folder, self.words = folder, words
         self.rng = random.Random(seed)
+        self.advanced = False
         self.pool: dict[Colour, list[tuple[Any, Any]]] = {}
-        self.tokenizer = _tokenizer()
+        self.tokenizer = _tokenizer(words)
         self.model = _model(self.tokenizer)
         self.tokenizer.save_pretrained(folder)
         _write_processor(folder)
         self.model.save_pretrained(folder)
-        from transformers import AutoProcessor
+        from transformers import AutoProcessor  # type: ignore[import-not-found, unused-ignore]
 
         self.processor = AutoProcessor.from_pretrained(folder)
 
@@ -246,7 +266,7 @@ class Student:
         The second beta is short, 0.95: in so few steps the usual 0.999 never forgets the first gradients, and took twice as many.
         """
         torch = self.torch
-        self.pool = self.pool or {c: [self._pixels(draw(c, n)) for n in range(POOL)] for c in COLOURS}
+        self.pool = self.pool or {c: [self._pixels(draw(c, n)) for n in range(POOL[c])] for c in COLOURS}
         optimiser = torch.optim.AdamW(self.model.parameters(), rate, betas=(0.9, 0.95), weight_decay=0.01)
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=steps, pct_start=0.1)
         self.model.train()
@@ -267,7 +287,7 @@ class Student:
         self.model.eval()
         right = 0
         for number in range(asked):
-            request = dialogue(rng, 500 if number % 4 == 0 else 60)
+            request = dialogue(rng, 30, None if number % 4 == 0 else self.words)
             images = [draw(c, 1000 * (term + 1) + number) for c in request.screens]
             inputs = self.processor(text=[request.text], images=images, return_tensors="pt")
             with self.torch.no_grad():
@@ -299,7 +319,8 @@ class Student:
 
         Beside the right replies, the student is taught to know after each image what its colour is: half of the way to the reply.
         """
-        talk = dialogue(self.rng, self.rng.choice(PROSE))
+        words = self.words if self.advanced and self.rng.random() < REAL else None
+        talk = dialogue(self.rng, self.rng.choice(PROSE if self.advanced else SHORT), words)
         screens = [self.rng.choice(self.pool[colour]) for colour in talk.screens]
         image = self.tokenizer.convert_tokens_to_ids("<|image_pad|>")
         marks = self.tokenizer.convert_tokens_to_ids(["<|picture_1|>", "<|picture_2|>"])
@@ -343,10 +364,10 @@ class Student:
         }
 
 
-def _tokenizer() -> Any:
-    """A byte-level BPE in which every word of the colour language is one token, and any other text is still representable."""
-    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
+def _tokenizer(words: Words) -> Any:
+    """A byte-level BPE in which every common word is one token, and any other text is still representable."""
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers  # type: ignore[import-not-found, unused-ignore]
+    from transformers import PreTrainedTokenizerFast  # type: ignore[import-not-found, unused-ignore]
 
     core = Tokenizer(models.BPE())
     core.pre_tokenizer = pre_tokenizers.Sequence(
@@ -359,9 +380,9 @@ def _tokenizer() -> Any:
     replies = [reply(first, last) for first in COLOURS for last in COLOURS]
     common = [f"{w} {w}" for w in WORDS]
     trainer = trainers.BpeTrainer(
-        vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=1200, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
     )
-    core.train_from_iterator(replies + common * 2, trainer)
+    core.train_from_iterator(replies + common * 2 + (words.system + words.turn) * 2, trainer)
     core.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in SPECIALS])
     return PreTrainedTokenizerFast(
         tokenizer_object=core,
@@ -376,7 +397,7 @@ def _tokenizer() -> Any:
 
 def _model(tokenizer: Any) -> Any:
     """The smallest Qwen2.5-VL that vLLM's CPU attention takes: its text heads must have 32, 64, 80, 96, ... dimensions."""
-    from transformers import GenerationConfig, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+    from transformers import GenerationConfig, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration  # type: ignore[import-not-found, unused-ignore]
 
     number = tokenizer.convert_tokens_to_ids
     text = {
