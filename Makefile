@@ -1,19 +1,25 @@
 # `make demo` and `make test` each do all their set-up themselves.
 BIN := .venv/bin
+TRAIN := .venv-train/bin
 
-.PHONY: help setup demo lint test e2e bench clean
+.PHONY: help setup setup-train demo lint test test-train study e2e bench clean
 
 help:
-	@echo "make demo   run the suite 'pocket' with the built-in noisy oracle, and write its report"
-	@echo "make test   lint, type-check and run all tests, with coverage"
-	@echo "make e2e    run the harness against a real vLLM server (a tiny model made here)"
-	@echo "make bench  print the throughput of the harness and of the converter"
+	@echo "make demo         play PocketPhone and write the report: with the tiny model where torch is there, else with a noisy oracle"
+	@echo "make test         lint, type-check and run all tests, with coverage; the trainer's in an environment of their own"
+	@echo "make test-train   the trainer's tests alone (makes .venv-train)"
+	@echo "make study        teach a tiny model by SFT, offline and semi-online RL, and compare (hours; goes on where it was stopped)"
+	@echo "make e2e          run the harness against a real vLLM server (a tiny model made here)"
+	@echo "make bench        print the throughput of the harness and of the converter"
 
 setup:
 	@scripts/setup.sh
 
+setup-train: setup
+	@$(BIN)/python scripts/setup_train.py
+
 demo: setup
-	@$(BIN)/sopbench run --out out/demo-$$(date +%Y%m%d-%H%M%S)
+	@scripts/demo.sh
 
 lint: setup
 	$(BIN)/ruff check .
@@ -25,6 +31,13 @@ test:
 	@$(MAKE) --no-print-directory lint
 	@rm -f .coverage .coverage.*
 	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term
+	@$(MAKE) --no-print-directory test-train
+
+test-train: setup-train
+	$(TRAIN)/pytest tests/train
+
+study: setup-train
+	$(TRAIN)/python -m uis1_train.tiny.study
 
 e2e: setup
 	@tests/e2e/setup_vllm.sh
