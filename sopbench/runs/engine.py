@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, ParamSpec, TypeVar
 
-from sopbench.actions import Action, Answer, to_released
-from sopbench.adapters.base import MAX_REPLY, Adapter, ParsedReply, ParseFailure
-from sopbench.clients.base import Ask, AskFailed, Policy, Reply
-from sopbench.clients.prompt_hash import image_hashes, prompt_sha256
+from sopbench.actions import Action, Answer
+from sopbench.adapters.base import Adapter, ParsedReply, ParseFailure
+from sopbench.clients.base import AskFailed, Policy, Reply
 from sopbench.errors import DataError, FingerprintMismatch, command
 from sopbench.files import replacing
-from sopbench.geometry import Size
 from sopbench.online.base import EnvironmentFailed, OnlineEnvironment, OnlineTask
 from sopbench.protocols.online import OnlineEpisode
 from sopbench.protocols.semi_online import Pending, SemiOnlineEpisode
@@ -22,7 +20,18 @@ from sopbench.protocols.static import StaticEpisode
 from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunFolder, require_own
 from sopbench.runs.journal import Journal
 from sopbench.runs.progress import Listener, Progress
-from sopbench.runs.records import AttemptRecord, EpisodeEnd, FailureRecord, StepRecord, VerdictRecord
+from sopbench.runs.recording import (
+    ask_for,
+    attempt_records,
+    base_record,
+    noting_left_out,
+    pair,
+    read_record,
+    semi_online_facts,
+    static_facts,
+    storable,
+)
+from sopbench.runs.records import EpisodeEnd, FailureRecord, StepRecord
 from sopbench.scoring.base import Profile
 from sopbench.screen import Screen
 from sopbench.suites.base import Loaded, Suite
@@ -166,16 +175,9 @@ class _Player:
         )
         if reply is None:
             return False
-        failed_before = any(not result.verdict.match for result in episode.results)
         result = episode.advance(reply.text)
         self._record(
-            self._base(episode.trajectory.id, repeat, 0, pending, reply),
-            result.parsed,
-            outcome="scored",
-            of=len(episode.trajectory),
-            diagnostic=failed_before,
-            gold=dict(step.content),
-            verdict=VerdictRecord(**result.verdict.as_dict()),
+            self._base(trajectory.id, repeat, 0, pending, reply), result.parsed, **semi_online_facts(episode, result)
         )
         return True
 
@@ -201,18 +203,8 @@ class _Player:
             self._not_scored(trajectory.id, repeat, 0, index, None, AskFailed("screen", str(error)), of=of)
             self._finished(success=False, scored=False, resumed=False)
             return
-        base = self._base(trajectory.id, repeat, 0, pending, reply)
-        if left_out := episode.left_out(index):
-            base = base.model_copy(update={"notes": (*base.notes, f"history_left_out:{left_out}")})
-        self._record(
-            base,
-            result.parsed,
-            outcome="scored",
-            of=of,
-            told=episode.told(index),
-            gold=dict(step.content),
-            verdict=VerdictRecord(**result.verdict.as_dict()),
-        )
+        base = noting_left_out(self._base(trajectory.id, repeat, 0, pending, reply), episode, index)
+        self._record(base, result.parsed, **static_facts(episode, result))
         self._finished(success=result.verdict.match, scored=True, resumed=False)
 
     def _recorded_match(self, episode: StaticEpisode, index: int, repeat: int) -> bool | None:
@@ -330,10 +322,7 @@ class _Player:
         of: int | None = None,
     ) -> Reply | None:
         """The policy's reply, its text made storable; None (and a `not_scored` line) when there is none."""
-        seed = None if self.plan.seed is None else (self.plan.seed + repeat) % 2**31
-        key = (episode, repeat, pending.step_index)
-        adapter = self.plan.adapter
-        ask = Ask(key, pending.messages, pending.size, adapter, seed, expert, adapter.request_fields())
+        ask = ask_for(self.plan.adapter, episode, repeat, pending, seed=self.plan.seed, expert=expert)
         try:
             reply = await self.plan.policy.ask(ask)
         except AskFailed as error:
@@ -342,46 +331,14 @@ class _Player:
                 self.stopped = error
             return None
         self.progress.steps += 1
-        return _storable(reply)
+        return storable(reply)
 
     def _base(self, episode: str, repeat: int, attempt: int, pending: Pending, reply: Reply) -> StepRecord:
-        sent = self.plan.adapter.sent_size(pending.size)
-        return StepRecord(
-            episode=episode,
-            repeat=repeat,
-            attempt=attempt,
-            step=pending.step_index,
-            outcome="scored",
-            prompt_sha256=prompt_sha256(pending.messages, self.plan.adapter.request_fields()),
-            images=image_hashes(pending.messages),
-            screen=_pair(pending.size),
-            sent=_pair(sent),
-            reply=reply.text,
-            notes=reply.notes,
-            finish_reason=reply.finish_reason,
-            model=reply.model,
-            endpoint=reply.endpoint,
-            prompt_tokens=reply.prompt_tokens,
-            completion_tokens=reply.completion_tokens,
-            latency=round(reply.latency, 4),
-            queued=round(reply.queued, 4),
-            attempts=_attempts(reply.attempts) if len(reply.attempts) > 1 else (),
-        )
+        return base_record(self.plan.adapter, episode, repeat, pending, reply, attempt=attempt)
 
     def _record(self, base: StepRecord, parsed: ParsedReply | ParseFailure, **more: object) -> None:
-        if isinstance(parsed, ParseFailure):
-            self.progress.parse_failed += 1
-            failure = FailureRecord(reason=parsed.reason, detail=parsed.detail[:500])
-            record = base.model_copy(update={"parse_failure": failure, **more})
-        else:
-            assert base.screen is not None
-            said = {
-                "action": to_released(parsed.action, Size(*base.screen)),
-                "thought": parsed.thought,
-                "notes": (*base.notes, *parsed.notes),
-            }
-            record = base.model_copy(update={**said, **more})
-        self.journal.append(record)
+        self.progress.parse_failed += isinstance(parsed, ParseFailure)
+        self.journal.append(read_record(base, parsed, **more))
         self._tell()
 
     def _not_scored(
@@ -402,9 +359,9 @@ class _Player:
                 step=step,
                 of=of,
                 outcome="not_scored",
-                screen=_pair(pending.size) if pending else None,
+                screen=pair(pending.size) if pending else None,
                 error=FailureRecord(reason=error.kind, detail=error.detail[:2000]),
-                attempts=_attempts(error.attempts),
+                attempts=attempt_records(error.attempts),
                 queued=round(error.queued, 4),
             )
         )
@@ -428,25 +385,3 @@ def _guarded(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         raise
     except Exception as error:  # the boundary to foreign code: reported as its own outcome, with its name
         raise EnvironmentFailed("environment_error", f"{type(error).__name__}: {error}") from error
-
-
-def _attempts(attempts: tuple[object, ...]) -> tuple[AttemptRecord, ...]:
-    return tuple(AttemptRecord.model_validate(a, from_attributes=True) for a in attempts)
-
-
-def _pair(size: Size) -> tuple[int, int]:
-    return size.width, size.height
-
-
-def _storable(reply: Reply) -> Reply:
-    """The reply as it is kept: before anybody reads the text, so that it re-scores the same.
-
-    Lone surrogates, which UTF-8 has no bytes for, become U+FFFD. Of a text that no parser reads anyway (over `MAX_REPLY`) so much is kept that it stays
-    too long: an endpoint may send megabytes a step, and history and journal would carry them.
-    """
-    text = reply.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    notes = [] if text == reply.text else ["surrogates_replaced"]
-    if len(text) > MAX_REPLY + 1:
-        notes.append(f"reply_cut:{len(text)}")
-        text = text[: MAX_REPLY + 1]
-    return replace(reply, text=text, notes=(*reply.notes, *notes)) if notes else reply
