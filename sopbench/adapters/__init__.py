@@ -18,6 +18,7 @@ ADAPTERS: tuple[str, ...] = (
     "os_genesis_pixels",
     "qwen25vl",
     "qwen3vl",
+    "tiny",
     "tools",
     "tools_text",
     "ui_tars",
@@ -69,6 +70,10 @@ def get_adapter(name: str, texts: PromptTexts | None = None) -> Adapter:
             from sopbench.adapters.json_action import JsonAction
 
             return JsonAction(texts)
+        case "tiny":
+            from sopbench.adapters.tiny import Tiny
+
+            return Tiny(texts)
         case "tools":
             from sopbench.adapters.tools import Tools
 

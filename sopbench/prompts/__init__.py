@@ -29,6 +29,8 @@ def builtin(family: str) -> PromptTexts:
             from sopbench.prompts.builtin_os_genesis import PIXEL_TEXTS as TEXTS
         case "json_action":
             from sopbench.prompts.builtin_json_action import TEXTS
+        case "tiny":
+            from sopbench.prompts.builtin_tiny import TEXTS
         case "tools":
             from sopbench.prompts.builtin_tools import TEXTS
         case "tools_text":
