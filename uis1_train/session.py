@@ -1,27 +1,20 @@
-"""Training rollouts: the harness's own semi-online episode, driven by a policy that keeps its tokens, one sample a step.
+"""Training rollouts of many goals, without a barrier: every rollout goes at its own pace, and a group is handed over as soon as its last one is over.
 
-A rollout with no patch *is* an evaluation: the same episode, the same requests, and records made by the same code as those of `sopbench run`
-(`sopbench.runs.recording`). The rollout's number within its group is what the run calls a repeat.
-
-Nothing here waits for a batch: every rollout goes at its own pace, and a group is handed over as soon as its last rollout is over.
+What fails for want of a reply is tried again or dropped, and counted. It never becomes a reward.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from sopbench.adapters.base import Adapter
-from sopbench.errors import SopbenchError
-from sopbench.runs.records import StepRecord
-from sopbench.scoring.base import Profile
+from sopbench.clients.base import AskFailed
+from sopbench.errors import DataError, SopbenchError, UsageError
 from sopbench.trajectory import Trajectory
-from uis1_train.core.returns import Cut
-from uis1_train.core.rewards import Reward, RewardName
-from uis1_train.patching.base import Patch, PatchStrategy
-from uis1_train.patching.thought_free import ThoughtFree
 from uis1_train.policies.base import Generated, RolloutId, TokenPolicy
+from uis1_train.rollout import Rollout, RolloutConfig, StepSample, play_offline_step, play_rollout
 
 __all__ = [
     "Generated",
@@ -45,74 +38,6 @@ class RolloutsFailed(SopbenchError):
 
 
 @dataclass(frozen=True, slots=True)
-class RolloutConfig:
-    """How rollouts are played and paid.
-
-    images: screens a request carries (None: the adapter's own number). patches: the patch threshold epsilon, 0, 1, 2, ... or `math.inf`. `seed` goes with
-    every request, plus the rollout's number (None: none is sent).
-    """
-
-    profile: Profile
-    adapter: Adapter
-    images: int | None = None
-    patches: float = 1
-    patch: PatchStrategy = field(default_factory=ThoughtFree)
-    reward: RewardName = "paper"
-    cut: Cut = "paper"
-    gamma: float = 0.5
-    seed: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StepSample:
-    """One step of one rollout: one training sample.
-
-    `record` is the harness's own line about the step. `patch` replaced this step's reply in history (`patched`), or is None; `patched_before` are the steps of
-    the history that this step's prompt tells in patched form. `step_return` is the discounted return under the configuration's cut and gamma.
-    """
-
-    goal: str
-    rollout: int
-    step: int
-    generated: Generated
-    record: StepRecord
-    match: bool
-    patch: Patch | None
-    patched_before: tuple[int, ...]
-    reward: Reward
-    step_return: float
-
-    @property
-    def patched(self) -> bool:
-        return self.patch is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Rollout:
-    """One rollout, over. `progress`: steps matched before the first mismatch; `success`: that is all of them; `of`: the expert's number of steps.
-
-    `patches` counts the patches used, `fell_back` those that had to do without their thought, by reason; `unpatchable` says why a patch that was due could
-    not be written at all (the rollout ended there), else None.
-    """
-
-    goal: str
-    rollout: int
-    trajectory: str
-    samples: tuple[StepSample, ...]
-    progress: int
-    success: bool
-    of: int
-    patches: int = 0
-    fell_back: Mapping[str, int] = field(default_factory=dict)
-    unpatchable: str | None = None
-
-    @property
-    def first_return(self) -> float:
-        """The return of the first step: what the group filter looks at."""
-        return self.samples[0].step_return
-
-
-@dataclass(frozen=True, slots=True)
 class GroupItem:
     """What a group is played on: a trajectory, or with `step` one step of it with the expert's history (offline RL). `goal` names the group."""
 
@@ -123,40 +48,30 @@ class GroupItem:
 
 @dataclass(slots=True)
 class PlayCounts:
-    """Live counters of `play_groups`. `retried` and `dropped` by the kind of the failure: rollouts tried again, groups given up."""
+    """Live counters of `play_groups`: what was completed; by the kind of the failure, rollouts `retried` and groups `dropped`; and the patches that had to do
+    without their thought, by reason (`fell_back`). `last_failure` says in words what went wrong most recently."""
 
     groups: int = 0
     rollouts: int = 0
     steps: int = 0
+    patches: int = 0
     retried: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
-
-
-async def play_rollout(
-    trajectory: Trajectory, policy: TokenPolicy, config: RolloutConfig, *, goal: str | None = None, rollout: int = 0
-) -> Rollout:
-    """Play `trajectory` once. Raises `AskFailed` where no reply was to be had, and `DataError` for a screen that cannot be read."""
-    raise NotImplementedError
-
-
-async def play_offline_step(
-    trajectory: Trajectory,
-    step: int,
-    policy: TokenPolicy,
-    config: RolloutConfig,
-    *,
-    goal: str | None = None,
-    rollout: int = 0,
-) -> Rollout:
-    """Offline RL's rollout: one step, asked with the expert's history (`StaticEpisode`). A rollout of one sample, whose return is its reward."""
-    raise NotImplementedError
+    fell_back: Counter[str] = field(default_factory=Counter)
+    unpatchable: Counter[str] = field(default_factory=Counter)
+    last_failure: str | None = None
 
 
 async def play_group(
     trajectory: Trajectory, policy: TokenPolicy, config: RolloutConfig, n: int, *, goal: str | None = None
 ) -> list[Rollout]:
-    """`n` rollouts of one trajectory, played at the same time, in the order of their numbers. Raises as `play_rollout` does."""
-    raise NotImplementedError
+    """`n` rollouts of one trajectory, played at the same time, in the order of their numbers.
+
+    The first failure (`AskFailed`, `DataError`) cancels the others and is raised.
+    """
+    if n < 1:
+        raise UsageError(f"a group has at least 1 rollout, not {n}")
+    return await _together(play_rollout(trajectory, policy, config, goal=goal, rollout=r) for r in range(n))
 
 
 def play_groups(
@@ -169,12 +84,153 @@ def play_groups(
     retries: int = 2,
     give_up_after: int = 8,
     counts: PlayCounts | None = None,
-) -> AsyncIterator[list[Rollout]]:
+) -> AsyncGenerator[list[Rollout], None]:
     """Groups of `n` rollouts, each as soon as it is complete (not in the order of `items`). At most `concurrency` rollouts are in flight.
 
-    `items` is read only as far as there is room, so it may be endless: stop by leaving the loop and closing the iterator (`contextlib.aclosing`), which
-    cancels what is in flight. A rollout that fails for want of a reply is tried again up to `retries` times; then its group is dropped, and counted in
-    `counts`: it never becomes a reward. A failure that every request would meet ends the iteration with its `AskFailed`, and so do `give_up_after` dropped
-    groups in a row, with `RolloutsFailed`.
+    `items` is read only as far as there is room, so it may be endless: stop by leaving the loop and closing the generator (`contextlib.aclosing`), which
+    cancels what is in flight and waits until it is gone. Groups that are complete and not yet taken hold the players up, so that nobody plays far ahead of
+    the weights.
+
+    A rollout that fails for want of a reply is played again, up to `retries` times; then its group is dropped and counted. A failure that every request would
+    meet ends the iteration with its `AskFailed`, and so do `give_up_after` dropped groups in a row, with `RolloutsFailed`.
     """
-    raise NotImplementedError
+    for name, value, least in (
+        ("n", n, 1),
+        ("concurrency", concurrency, 1),
+        ("retries", retries, 0),
+        ("give_up_after", give_up_after, 1),
+    ):
+        if value < least:
+            raise UsageError(f"play_groups: {name} is at least {least}, not {value}")
+    crew = _Crew(items, policy, config, n, concurrency, retries, give_up_after, counts or PlayCounts())
+    return crew.groups()
+
+
+@dataclass(slots=True)
+class _Group:
+    item: GroupItem
+    rollouts: list[Rollout | None]
+    dropped: bool = False
+
+    def complete(self) -> list[Rollout] | None:
+        done = [rollout for rollout in self.rollouts if rollout is not None]
+        return done if len(done) == len(self.rollouts) else None
+
+
+class _Crew:
+    """A fixed number of players who take rollouts in the order of the items, one group after the other."""
+
+    def __init__(
+        self,
+        items: Iterable[GroupItem],
+        policy: TokenPolicy,
+        config: RolloutConfig,
+        n: int,
+        concurrency: int,
+        retries: int,
+        give_up_after: int,
+        counts: PlayCounts,
+    ) -> None:
+        self.policy, self.config, self.n, self.concurrency = policy, config, n, concurrency
+        self.retries, self.give_up_after, self.counts = retries, give_up_after, counts
+        self.jobs = self._jobs(items)
+        self.dropped_in_a_row = 0
+        self.ready: asyncio.Queue[list[Rollout] | None] = asyncio.Queue(max(1, concurrency // n))
+
+    async def groups(self) -> AsyncGenerator[list[Rollout], None]:
+        players = [asyncio.create_task(self._play()) for _ in range(self.concurrency)]
+        end = asyncio.create_task(self._end(players))
+        try:
+            while (group := await self.ready.get()) is not None:
+                yield group
+            await end
+        finally:
+            await _cancelled([*players, end])
+
+    def _jobs(self, items: Iterable[GroupItem]) -> Iterator[tuple[_Group, int]]:
+        for item in items:
+            group = _Group(item, [None] * self.n)
+            for index in range(self.n):
+                if group.dropped:
+                    break
+                yield group, index
+
+    async def _play(self) -> None:
+        for group, index in self.jobs:
+            rollout = await self._rollout(group, index)
+            if rollout is None or group.dropped:
+                continue
+            group.rollouts[index] = rollout
+            self._count(rollout)
+            if (complete := group.complete()) is not None:
+                self.dropped_in_a_row = 0
+                self.counts.groups += 1
+                await self.ready.put(complete)
+
+    async def _rollout(self, group: _Group, index: int) -> Rollout | None:
+        """The rollout, or None where its group had to be dropped."""
+        item, tries = group.item, 0
+        while not group.dropped:
+            try:
+                if item.step is None:
+                    return await play_rollout(item.trajectory, self.policy, self.config, goal=item.goal, rollout=index)
+                return await play_offline_step(
+                    item.trajectory, item.step, self.policy, self.config, goal=item.goal, rollout=index
+                )
+            except AskFailed as error:
+                if error.fatal:
+                    raise
+                self.counts.last_failure = f"goal {item.goal}, rollout {index}: {error}"
+                tries += 1
+                if tries > self.retries:
+                    self._drop(group, error.kind)
+                else:
+                    self.counts.retried[error.kind] += 1
+            except DataError as error:  # a screen that cannot be read is none the next time either
+                self.counts.last_failure = f"goal {item.goal}: {error}"
+                self._drop(group, "screen")
+        return None
+
+    def _drop(self, group: _Group, kind: str) -> None:
+        if group.dropped:
+            return
+        group.dropped = True
+        self.counts.dropped[kind] += 1
+        self.dropped_in_a_row += 1
+        if self.dropped_in_a_row >= self.give_up_after:
+            raise RolloutsFailed(
+                f"{self.dropped_in_a_row} groups in a row could not be played, the last for this: {self.counts.last_failure}. "
+                "Look at whoever answers (`sopbench doctor` asks an endpoint), or at the data (`sopbench data check`)"
+            )
+
+    def _count(self, rollout: Rollout) -> None:
+        counts = self.counts
+        counts.rollouts += 1
+        counts.steps += len(rollout.samples)
+        counts.patches += rollout.patches
+        counts.fell_back.update(rollout.fell_back)
+        if rollout.unpatchable is not None:
+            counts.unpatchable[rollout.unpatchable] += 1
+
+    async def _end(self, players: list[asyncio.Task[None]]) -> None:
+        """Wait for the players. After the first fault of one the others are stopped; the fault is raised to whoever awaits this."""
+        done, playing = await asyncio.wait(players, return_when=asyncio.FIRST_EXCEPTION)
+        await _cancelled(list(playing))
+        await self.ready.put(None)
+        for player in done:
+            player.result()
+
+
+async def _together(rollouts: Iterable[Coroutine[None, None, Rollout]]) -> list[Rollout]:
+    tasks = [asyncio.create_task(rollout) for rollout in rollouts]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        await _cancelled(tasks)
+
+
+async def _cancelled(tasks: list[asyncio.Task[None]] | list[asyncio.Task[Rollout]]) -> None:
+    """Cancel whichever are not done, and wait until they are gone. What they raise meanwhile is nobody's business any more."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
