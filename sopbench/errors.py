@@ -50,6 +50,10 @@ class PromptError(SopbenchError):
     """A publisher's prompt text that cannot be had, or is not what was pinned."""
 
 
+class Notice(UserWarning):
+    """Something that takes a while, or that a user should know, without anything being wrong. The CLI prints it as a note."""
+
+
 def command(*words: object) -> str:
     """A command line for a message, quoted as a shell wants it: it will be copied."""
     return shlex.join(map(str, words))

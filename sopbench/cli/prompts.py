@@ -221,18 +221,22 @@ def worded_here(name: str, prompts: str = "auto") -> tuple[Adapter, Choice]:
 
 @contextmanager
 def tell_fallback() -> Iterator[None]:
-    """Print `PromptFallback` warnings as messages of the program, each once, and no other differently."""
+    """Print `PromptFallback` warnings and `Notice`s as messages of the program, each once, and no other differently."""
     import warnings
 
+    from sopbench.errors import Notice
     from sopbench.prompts.choosing import PromptFallback
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", PromptFallback)
+        warnings.simplefilter("always", Notice)
         usual = warnings.showwarning
 
         def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, PromptFallback):
                 _warn(str(message))
+            elif issubclass(category, Notice):
+                print(f"note: {message}", file=sys.stderr)
             else:
                 usual(message, category, *where, **more)
 

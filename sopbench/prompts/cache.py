@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,12 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from sopbench.cachedir import CACHE, cache_folder
 from sopbench.errors import PromptError
 from sopbench.files import open_regular, why, write_json
 from sopbench.prompts.catalogue import Official
 from sopbench.prompts.texts import hash_of
 
-CACHE: Final = "SOPBENCH_CACHE"
 VERSION: Final = 1
 MAX_FILE: Final = 8 * 2**20
 
@@ -33,12 +32,7 @@ class Stored:
 
 def folder() -> Path:
     """Where pulled texts are kept."""
-    chosen = os.environ.get(CACHE, "").strip()
-    if chosen:
-        return Path(chosen).expanduser() / "prompts"
-    import platformdirs
-
-    return platformdirs.user_cache_path("sopbench", appauthor=False) / "prompts"
+    return cache_folder() / "prompts"
 
 
 def place(source: Official) -> Path:
