@@ -126,8 +126,9 @@ async def play_rollout(
         record = read_record(base, result.parsed, **semi_online_facts(episode, result))
         patch: Patch | None = None
         if (due := episode.patch_due) is not None and result.step_index + 1 < len(trajectory):
+            history = tuple(step.in_history for step in played)
             try:
-                patch = await config.patch.write(due, PatchContext(trajectory, ask, policy, me))
+                patch = await config.patch.write(due, PatchContext(trajectory, ask, history, policy, me))
             except CannotExpress:
                 unpatchable = f"cannot_express:{due.expert.kind}"
         if patch is not None:
@@ -185,6 +186,10 @@ class _Step:
     record: StepRecord
     patch: Patch | None
     patched_before: tuple[int, ...]
+
+    @property
+    def in_history(self) -> str:
+        return self.result.reply if self.patch is None else self.patch.text
 
 
 def _ask(trajectory: Trajectory, pending: Pending, config: RolloutConfig, rollout: int) -> Ask:

@@ -6,6 +6,7 @@ threshold) is not theirs to know: `sopbench.protocols.semi_online.SemiOnlineEpis
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,6 +19,8 @@ from uis1_train.policies.base import RolloutId, TokenPolicy
 
 MAX_THOUGHT = 2_000
 """Characters of a thought that may enter history by default: every later request of the rollout carries it."""
+_SPECIAL = re.compile(r"<\|[^<>\n]{0,80}\|>|</?s>|<image>")
+"""What the tokenizers of the families write their special tokens as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +34,12 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class PatchContext:
-    """Where a patch is due. `ask` is the request that the policy answered wrongly (goal, history and screens as it saw them)."""
+    """Where a patch is due. `ask` is the request that the policy answered wrongly; `history` holds what stands in it for every earlier step (the policy's own
+    reply, or the patch)."""
 
     trajectory: Trajectory
     ask: Ask
+    history: tuple[str, ...]
     policy: TokenPolicy
     rollout: RolloutId
 
@@ -64,14 +69,16 @@ def without_thought(due: PatchDue) -> str:
 def with_thought(due: PatchDue, thought: str, *, limit: int = MAX_THOUGHT) -> tuple[str, None] | tuple[None, str]:
     """(the expert's action with `thought` before it, None), or (None, why that must not be): a stable code.
 
-    A thought comes from a model, and may be anything: `blank`, `too_long` (over `limit` characters), or one that makes the reply say another action than the
-    expert's when it is read again (`breaks_reply`).
+    A thought comes from a model, and may be anything: `blank`, `too_long` (over `limit` characters), `special_tokens` (words such as `<|im_start|>` that a chat
+    template would turn into turns of their own), or one that makes the reply say another action than the expert's when it is read again (`breaks_reply`).
     """
     thought = thought.strip().encode("utf-8", "replace").decode()
     if not thought:
         return None, "blank"
     if len(thought) > limit:
         return None, "too_long"
+    if _SPECIAL.search(thought):
+        return None, "special_tokens"
     text = due.adapter.format(due.expert, due.result.size, thought)
     if _action(due, text) != _action(due, without_thought(due)):
         return None, "breaks_reply"
