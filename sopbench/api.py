@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sopbench import __version__
 from sopbench.adapters import get_adapter
 from sopbench.clients import make_policy
-from sopbench.clients.base import AskFailed
+from sopbench.clients.base import AskFailed, Policy
 from sopbench.errors import DataError, UsageError
 from sopbench.runs.config import RunConfig, config_of, facts_of, settings_of
 from sopbench.runs.engine import Play, play
@@ -115,17 +115,30 @@ def load_run(path: Path | str) -> Run:
     return Run(path)
 
 
-def run(config: RunConfig | None = None, *, listener: Listener | None = None, **options: Any) -> Run:
+def run(
+    config: RunConfig | None = None,
+    *,
+    listener: Listener | None = None,
+    policy: Policy | None = None,
+    **options: Any,
+) -> Run:
     """Run a benchmark and wait for it: `sopbench.run(suite="pocket", model="builtin:oracle")`.
 
     `options` are the fields of `RunConfig`. Works inside notebooks too (an event loop may be running already).
+    `policy` answers in place of what `model` names (a trainer's own weights); it is the caller's to close, and the run records what its `describe()` says.
     """
-    return _Session(_config(config, options), listener or _nobody).wait(resume=False)
+    return _Session(_config(config, options), listener or _nobody, policy).wait(resume=False)
 
 
-async def arun(config: RunConfig | None = None, *, listener: Listener | None = None, **options: Any) -> Run:
+async def arun(
+    config: RunConfig | None = None,
+    *,
+    listener: Listener | None = None,
+    policy: Policy | None = None,
+    **options: Any,
+) -> Run:
     """`run` for callers with an event loop. Cancelling it leaves a run that can be resumed."""
-    return await _Session(_config(config, options), listener or _nobody).start(resume=False)
+    return await _Session(_config(config, options), listener or _nobody, policy).start(resume=False)
 
 
 def resume(path: Path | str, *, listener: Listener | None = None, **overrides: Any) -> Run:
@@ -157,8 +170,8 @@ def _recorded_config(path: Path, overrides: dict[str, Any]) -> RunConfig:
 class _Session:
     """One sitting at one run: resolve what was asked, play, summarise."""
 
-    def __init__(self, config: RunConfig, listener: Listener) -> None:
-        self.config, self.listener = config, listener
+    def __init__(self, config: RunConfig, listener: Listener, policy: Policy | None = None) -> None:
+        self.config, self.listener, self.policy = config, listener, policy
         self.path: Path | None = None
 
     def wait(self, *, resume: bool) -> Run:
@@ -182,7 +195,7 @@ class _Session:
         profile = get_profile(name) if name else None
         loaded = suite.load(config.source, config.limit)
         _require_some_screens(loaded)
-        policy = await make_policy(config)
+        policy = self.policy or await make_policy(config)
         try:
             adapter = await worded_adapter(config)
             facts = facts_of(config, suite, loaded, adapter, profile, policy) | suite.facts()
@@ -202,7 +215,8 @@ class _Session:
             )
             wall, stopped = await _play(plan, folder, self.listener)
         finally:
-            await policy.close()
+            if policy is not self.policy:
+                await policy.close()
         logs = folder.episodes()
         summary = summarise(folder.info(), folder.path, loaded, adapter, logs, wall_s=wall, stopped=stopped)
         folder.write_summary(summary)

@@ -1,0 +1,1 @@
+"""What a training run would do, worked out before a GPU is touched: settings, batches, tokens, memory, files."""
