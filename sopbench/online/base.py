@@ -45,6 +45,10 @@ class OnlineEnvironment(ABC):
     def act(self, action: Action) -> Screen:
         """Perform `action` (unit coordinates) and show the screen after it."""
 
+    def perform(self, action: Action) -> None:
+        """`act` for those who do not look, as when a recorded episode is played again."""
+        self.act(action)
+
     @abstractmethod
     def score(self) -> float:
         """The environment's own verdict on the state now, 0..1."""

@@ -28,6 +28,9 @@ class PocketEnvironment(OnlineEnvironment):
         self.session.phone.act(action)
         return self._look()
 
+    def perform(self, action: Action) -> None:
+        self.session.phone.act(action)
+
     def score(self) -> float:
         return self.session.score()
 

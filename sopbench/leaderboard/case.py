@@ -1,0 +1,95 @@
+"""What is known of a submission while its rules are checked, and how a rule says no."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from sopbench.adapters.base import Adapter
+from sopbench.errors import SopbenchError
+from sopbench.leaderboard.boards import Board, Boards
+from sopbench.leaderboard.metadata import Metadata
+from sopbench.leaderboard.reading import Submission
+from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunInfo
+from sopbench.runs.records import EpisodeEnd, StepRecord
+from sopbench.scoring.base import Profile
+from sopbench.suites.base import DataSource, Loaded, Suite
+from sopbench.trajectory import Trajectory
+
+
+class Refused(SopbenchError):
+    """A rule is broken; the message says what to fix."""
+
+
+class Skipped(SopbenchError):
+    """A rule cannot be checked here; the message says what is missing. The submission is not refused for it, and the reader is told."""
+
+
+@dataclass
+class Case:
+    """One submission under examination. Later fields are filled by the rules that read them; a rule runs only when those before it held."""
+
+    submission: Submission
+    boards: Boards
+    source: DataSource
+    every_screen: bool = False
+    _metadata: Metadata | None = None
+    _board: Board | None = None
+    _info: RunInfo | None = None
+    _suite: Suite | None = None
+    _loaded: Loaded | None = None
+    _adapter: Adapter | None = None
+    profile: Profile | None = None
+    records: Sequence[StepRecord | EpisodeEnd] = ()
+    logs: dict[EpisodeKey, EpisodeLog] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def metadata(self) -> Metadata:
+        assert self._metadata is not None, "the rule `metadata` comes first"
+        return self._metadata
+
+    @property
+    def board(self) -> Board:
+        assert self._board is not None, "the rule `board` comes first"
+        return self._board
+
+    @property
+    def info(self) -> RunInfo:
+        assert self._info is not None, "the rule `run` comes first"
+        return self._info
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return self.info.facts
+
+    @property
+    def suite(self) -> Suite:
+        assert self._suite is not None, "the rule `data` comes first"
+        return self._suite
+
+    @property
+    def loaded(self) -> Loaded:
+        assert self._loaded is not None, "the rule `data` comes first"
+        return self._loaded
+
+    @cached_property
+    def trajectories(self) -> dict[str, Trajectory]:
+        """The data's recordings by id; empty for an online board."""
+        return {t.id: t for t in self.loaded.trajectories}
+
+    @property
+    def adapter(self) -> Adapter:
+        assert self._adapter is not None, "the rule `adapter` comes first"
+        return self._adapter
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`check` returns what was found, raises `Refused` (or another `SopbenchError`) where the rule is broken, `Skipped` where it cannot be told."""
+
+    name: str
+    title: str
+    check: Callable[[Case], str]
