@@ -1,0 +1,84 @@
+"""`VERL_USE_EXTERNAL_MODULES=uis1_train.verl_cpu.plugin` with `VERL_PLATFORM=cpu`: verl imports this at the end of its own import, in every process.
+
+Without `VERL_PLATFORM=cpu` only the rollout backend `hf_cpu` is registered, and verl stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+BACKEND = "hf_cpu"
+
+
+def environment(found: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What a process needs so that it and all that it starts run verl on this machine's CPUs and talk to nobody else."""
+    modules = [name for name in found.get("VERL_USE_EXTERNAL_MODULES", "").split(",") if name]
+    return {
+        "VERL_USE_EXTERNAL_MODULES": ",".join(dict.fromkeys([*modules, "uis1_train.verl_cpu.plugin"])),
+        "VERL_PLATFORM": "cpu",
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DEDUP_LOGS": "0",
+        "HF_HUB_OFFLINE": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def register() -> None:
+    """Everything that the environment asks for."""
+    register_rollout()
+    if os.environ.get("VERL_PLATFORM") == "cpu":
+        import uis1_train.verl_cpu.platform  # noqa: F401  # registers itself
+
+        # verl has its FSDP engine for named accelerators only; the code of "cuda" asks the platform for all that differs
+        os.environ.setdefault("VERL_ENGINE_DEVICE", "cuda")
+        gloo_process_group()
+        no_pinned_memory()
+
+
+def register_rollout() -> None:
+    """The rollout backend `actor_rollout_ref.rollout.name=hf_cpu`."""
+    from verl.workers.rollout import base
+    from verl.workers.rollout.replica import RolloutReplicaRegistry
+
+    def replica() -> Any:
+        from uis1_train.verl_cpu.rollout import TransformersReplica
+
+        return TransformersReplica
+
+    base._ROLLOUT_REGISTRY[(BACKEND, "async")] = "uis1_train.verl_cpu.rollout.TransformersRollout"
+    RolloutReplicaRegistry.register(BACKEND, replica)
+
+
+def gloo_process_group() -> None:
+    """verl asks for `cpu:gloo,<device>:<backend>`, which with a CPU as the device names the CPU twice; torch refuses that."""
+    import verl.utils.distributed as distributed
+
+    def initialize(timeout_second: int | None = None, backend: str | None = None) -> None:
+        import torch.distributed as dist
+
+        if not dist.is_initialized():
+            dist.init_process_group(
+                backend="gloo",
+                rank=int(os.environ.get("RANK", 0)),
+                world_size=int(os.environ.get("WORLD_SIZE", 1)),
+                timeout=timedelta(seconds=timeout_second) if timeout_second else None,
+                init_method=os.environ.get("DIST_INIT_METHOD"),
+            )
+
+    distributed.initialize_global_process_group_ray = initialize
+
+
+def no_pinned_memory() -> None:
+    """verl offloads the reference model into pinned memory, which needs an accelerator."""
+    import verl.utils.fsdp_utils as fsdp_utils
+
+    policy = fsdp_utils.CPUOffloadPolicy
+    fsdp_utils.CPUOffloadPolicy = lambda pin_memory=False: policy(pin_memory=False)
+
+
+register()

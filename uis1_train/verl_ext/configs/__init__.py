@@ -1,0 +1,1 @@
+"""Hydra configurations, found as `pkg://uis1_train.verl_ext.configs`."""
