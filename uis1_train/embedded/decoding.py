@@ -196,7 +196,7 @@ class _Batch:
 
     def step(self) -> bool:
         """Draw the next token of every row that is not over; feed it unless none is left. False where all are over."""
-        tokens, log_probs = self._drawn(self.model.logits(self.hidden))
+        tokens, log_probs = self._drawn(self.model.choices(self.hidden))
         going = []
         for index, (row, token, log_prob) in enumerate(zip(self.alive, tokens.tolist(), log_probs, strict=True)):
             if self.over[row]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -98,6 +99,19 @@ class Featurizer:
         else:
             self._texts.move_to_end(text)
         return known
+
+    @cached_property
+    def end_of_reply(self) -> int:
+        """The token that the chat template puts behind a reply: what a reply has to end with. Raises `UsageError` where that is none of the model's ends."""
+        user, said = Message("user", (Text("a"),)), "b"
+        asked = self.written([user])
+        whole = self.written([user, Message("assistant", (Text(said),))], answered=True)
+        behind = self.tokens(whole[len(asked) + len(said) :]) if whole.startswith(asked + said) else ()
+        if not behind or behind[0] not in self.model.eos:
+            raise UsageError(
+                f"model {self.model.folder}: its chat template does not put an end-of-sequence token right behind a reply, so the model would never learn to stop"
+            )
+        return behind[0]
 
     def decode(self, ids: Sequence[int]) -> str:
         """A reply as text, without special tokens: as it enters history."""

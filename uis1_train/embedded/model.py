@@ -87,14 +87,19 @@ class LocalModel:
         hidden: torch.Tensor = out.last_hidden_state
         return hidden
 
-    def logits(self, hidden: torch.Tensor, temperature: float = 1.0) -> torch.Tensor:
-        """float32, divided by `temperature`, with minus infinity at suppressed tokens: what replies are drawn from."""
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """float32, over the whole vocabulary: what supervised fine-tuning teaches."""
         logits: torch.Tensor = self.module.lm_head(hidden).float()
-        if self.suppressed:
-            barred = torch.zeros(logits.shape[-1], dtype=torch.bool, device=logits.device)
-            barred[list(self.suppressed)] = True
-            logits = logits.masked_fill(barred, float("-inf"))
-        return logits / temperature if temperature != 1.0 else logits
+        return logits
+
+    def choices(self, hidden: torch.Tensor) -> torch.Tensor:
+        """`logits` with minus infinity at suppressed tokens: what replies are drawn from, and therefore what a policy gradient is taken of."""
+        logits = self.logits(hidden)
+        if not self.suppressed:
+            return logits
+        barred = torch.zeros(logits.shape[-1], dtype=torch.bool, device=logits.device)
+        barred[list(self.suppressed)] = True
+        return logits.masked_fill(barred, float("-inf"))
 
     def frozen_copy(self) -> LocalModel:
         """The same weights, never to be trained: the reference of the KL term."""

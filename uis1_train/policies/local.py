@@ -118,6 +118,10 @@ class LocalPolicy(TokenPolicy):
         return found
 
     async def close(self) -> None:
+        self.shut()
+
+    def shut(self) -> None:
+        """`close` for callers without an event loop."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _here(self) -> _Desk:
