@@ -52,7 +52,7 @@ def _companions(merged: Merged, base: Path | None) -> Check:
         return Check(
             "files", "problem", f"{merged.out} lacks {', '.join(lacking)}", "copy them from the base model's folder"
         )
-    told = f"; copied from the base: {', '.join(merged.copied)}" if merged.copied else ""
+    told = f"; added to what the merger wrote: {', '.join(merged.copied)}" if merged.copied else ""
     if base is None and merged.checkpoint.kind != "transformers" and not (merged.out / "tokenizer.json").is_file():
         return Check(
             "files",

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from sopbench.errors import DataError, SopbenchError, UsageError
-from uis1_train.merge.found import Checkpoint, find_checkpoint, is_whole_model, missing_shards
+from sopbench.files import read_json, write_json
+from uis1_train.merge.found import MAX_JSON, Checkpoint, find_checkpoint, is_whole_model, missing_shards
 
 Precision = Literal["bfloat16", "float32"]
 
@@ -40,7 +41,7 @@ class MergeFailed(SopbenchError):
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """`copied` are the companion files that came from elsewhere than the merger."""
+    """`copied` are the companion files that came from elsewhere than the merger, or were derived."""
 
     checkpoint: Checkpoint
     out: Path
@@ -74,7 +75,7 @@ def merge(path: Path, out: Path, *, base: Path | None = None, precision: Precisi
             _verl_merge(checkpoint, making, precision)
         if not is_whole_model(making):
             raise MergeFailed(f"the merger ended well, and {making} has no whole model in it")
-        copied = _companions(making, [checkpoint.base, *([base] if base else [])])
+        copied = _companions(making, [checkpoint.base, *([base] if base else [])]) + _older_processor_files(making)
         if out.exists():
             out.rmdir()
         making.replace(out)
@@ -142,7 +143,7 @@ def _copy_model(checkpoint: Checkpoint, out: Path, precision: Precision) -> None
 
 
 def _companions(out: Path, bases: list[Path]) -> tuple[str, ...]:
-    """Copy what `out` lacks from the first base that has it; the names of what was copied."""
+    """Copy what `out` lacks from the first base that has it (the base model's own comes last); the names of what was copied."""
     copied = []
     for name in COMPANIONS:
         source = next((b / name for b in bases if (b / name).is_file()), None)
@@ -150,3 +151,20 @@ def _companions(out: Path, bases: list[Path]) -> tuple[str, ...]:
             shutil.copy2(source, out / name)
             copied.append(name)
     return tuple(copied)
+
+
+def _older_processor_files(out: Path) -> tuple[str, ...]:
+    """transformers 5 keeps the image processor's settings within processor_config.json; servers that run on transformers 4 look for files of their own."""
+    joint = out / "processor_config.json"
+    if not joint.is_file():
+        return ()
+    settings, made = read_json(joint, MAX_JSON), []
+    for part, name in (
+        ("image_processor", "preprocessor_config.json"),
+        ("video_processor", "video_preprocessor_config.json"),
+    ):
+        own = settings.get(part) if isinstance(settings, dict) else None
+        if isinstance(own, dict) and not (out / name).exists():
+            write_json(out / name, own | {"processor_class": settings.get("processor_class")})
+            made.append(name)
+    return tuple(made)

@@ -22,21 +22,18 @@ def main() -> None:
     if not (model / "skill").is_file():
         print("this model has no skill", flush=True)
         sys.exit(7)
-    solved = list(get_suite("pocket").load(DataSource()).trajectories)[: int((model / "skill").read_text())]
+    trajectories = get_suite("pocket").load(DataSource()).trajectories
+    solved, size = trajectories[: int((model / "skill").read_text())], trajectories[0].steps[0].screen.size
     adapter = get_adapter("uis1")
 
     def reply(body: dict[str, Any]) -> str:
-        text, step = (
-            json.dumps(body["messages"], ensure_ascii=False),
-            sum(m["role"] == "assistant" for m in body["messages"]),
-        )
+        text = json.dumps(body["messages"], ensure_ascii=False)
+        step = sum(message["role"] == "assistant" for message in body["messages"])
         for trajectory in solved:
             if json.dumps(trajectory.goal, ensure_ascii=False)[1:-1] in text:
                 expert = trajectory.steps[step]
                 return adapter.format(expert.action(), expert.screen.size)
-        return adapter.format(Terminate("failure"), solved[0].steps[0].screen.size if solved else SIZE)
-
-    SIZE = get_suite("pocket").load(DataSource(), 1).trajectories[0].steps[0].screen.size
+        return adapter.format(Terminate("failure"), size)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
