@@ -12,7 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sopbench.errors import UsageError
-from uis1_train.core.rows import Codes, Floats, Names, codes, floats, joined, same_length, step_numbers, valid_rows
+from uis1_train.core.rows import (
+    Codes,
+    Floats,
+    Mask,
+    Names,
+    codes,
+    floats,
+    joined,
+    same_length,
+    step_numbers,
+    valid_rows,
+)
 
 Norm = Literal["mean_norm", "mean_std_norm"]
 NORMS: tuple[Norm, ...] = get_args(Norm)
@@ -30,12 +41,13 @@ def step_advantages(
     `mean_norm`: minus the group's mean. `mean_std_norm`: that over the group's standard deviation (with Bessel's correction) + 1e-6. A row that is alone
     in its group is its own mean: 0 (`step_norm_reward` in the released `core_uis1.py`).
     """
-    counts = valid_rows(valid, goals)
+    counts = valid_rows(valid, returns)
     value = floats(returns, "returns", counts)
-    numbers = step_numbers(steps, counts)
     same_length("goals", goals, "returns", value)
+    same_length("steps", np.atleast_1d(steps), "returns", value)
+    numbers = step_numbers(steps, counts)
     rows = np.flatnonzero(counts)
-    group, groups = joined(_codes(goals, rows, "goals"), numbers[rows])
+    group, groups = joined(codes(goals, "goals", rows)[0], numbers[rows])
     out = np.zeros(len(value))
     out[rows] = _normalised(value[rows], group, groups, norm, alone_is_mean=True)
     return out
@@ -61,12 +73,12 @@ def episode_advantages(
     """
     if over not in OVERS:
         raise UsageError(f"episode advantages are taken over {' or '.join(OVERS)}, not {over!r}")
-    counts = valid_rows(valid, goals)
+    counts = valid_rows(valid, step_rewards)
     value = floats(step_rewards, "step_rewards", counts)
     same_length("goals", goals, "step_rewards", value)
     same_length("rollouts", rollouts, "step_rewards", value)
     rows = np.flatnonzero(counts)
-    goal = _codes(goals, rows, "goals")
+    goal = codes(goals, "goals", rows)[0]
     out = np.zeros(len(value))
     if not len(rows):
         _known(norm)
@@ -75,7 +87,7 @@ def episode_advantages(
     if over == "rows":
         out[rows] = _normalised(value[rows], goal, groups, norm, alone_is_mean=False)
         return out
-    rollout, members = joined(goal, _codes(rollouts, rows, "rollouts"))
+    rollout, members = joined(goal, codes(rollouts, "rollouts", rows)[0])
     earned: Floats = np.bincount(rollout, weights=value[rows], minlength=members).astype(np.float64)
     goal_of = np.zeros(members, dtype=np.int64)
     goal_of[rollout] = goal
@@ -100,17 +112,21 @@ def combined(
     for name, weight in (("episode_weight", episode_weight), ("step_weight", step_weight)):
         if not np.isfinite(weight):
             raise UsageError(f"{name} must be a number, not {weight}")
-    episode = episode_advantages(step_rewards, goals, rollouts, norm=norm, over=over, valid=valid)
-    step = step_advantages(returns, goals, steps, norm=norm, valid=valid)
-    same_length("step_rewards", episode, "returns", step)
+    counts = valid_rows(valid, returns)
+    for what, column in (("step_rewards", np.atleast_1d(step_rewards)), ("goals", goals), ("rollouts", rollouts)):
+        same_length(what, column, "returns", counts)
+    goal, rollout = (_numbered(column, what, counts) for what, column in (("goals", goals), ("rollouts", rollouts)))
+    episode = episode_advantages(step_rewards, goal, rollout, norm=norm, over=over, valid=counts)
+    step = step_advantages(returns, goal, steps, norm=norm, valid=counts)
     return episode_weight * episode + step_weight * step
 
 
-def _codes(names: Names, rows: npt.NDArray[np.intp], what: str) -> Codes:
-    listed = names if isinstance(names, np.ndarray) else list(names)
-    if len(rows) == len(listed):
-        return codes(listed, what)[0]
-    return codes([listed[row] for row in rows.tolist()], what)[0]
+def _numbered(names: Names, what: str, valid: Mask) -> Codes:
+    """Names as numbers, so that texts are looked at only once; padding rows get 0."""
+    out = np.zeros(len(valid), dtype=np.int64)
+    rows = np.flatnonzero(valid)
+    out[rows] = codes(names, what, rows)[0]
+    return out
 
 
 def _normalised(value: Floats, group: Codes, groups: int, norm: Norm, *, alone_is_mean: bool) -> Floats:

@@ -6,7 +6,7 @@ padding rows (False) take no part in any group, may hold anything (NaN too), and
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,8 +49,9 @@ def mask(values: npt.ArrayLike, what: str) -> Mask:
     return flags
 
 
-def valid_rows(valid: npt.ArrayLike | None, like: Sequence[Any] | npt.NDArray[Any]) -> Mask:
-    return np.ones(len(like), dtype=np.bool_) if valid is None else mask(valid, "valid")
+def valid_rows(valid: npt.ArrayLike | None, like: npt.ArrayLike) -> Mask:
+    """`valid` as bool[n]; where it is None, as many rows as `like` has, all valid."""
+    return np.ones(len(np.atleast_1d(like)), dtype=np.bool_) if valid is None else mask(valid, "valid")
 
 
 def step_numbers(values: npt.ArrayLike, valid: Mask) -> Codes:
@@ -59,9 +60,10 @@ def step_numbers(values: npt.ArrayLike, valid: Mask) -> Codes:
     if array.ndim != 1:
         raise SignalError(f"steps: one number a row, not an array of shape {array.shape}")
     same_length("steps", array, "valid", valid)
-    kept = np.where(valid, array, 0) if len(array) else np.zeros(0)
     try:
-        numbers = kept.astype(np.int64)
+        kept = np.where(valid, array, 0) if len(array) else np.zeros(0)
+        with np.errstate(invalid="ignore"):
+            numbers = kept.astype(np.int64)
         wrong = np.flatnonzero((numbers != kept) | (numbers < 0))
     except (TypeError, ValueError) as error:
         raise SignalError(f"steps: whole numbers from 0, not {shown(array.tolist()[:3])}") from error
@@ -70,9 +72,13 @@ def step_numbers(values: npt.ArrayLike, valid: Mask) -> Codes:
     return numbers
 
 
-def codes(names: Names, what: str) -> tuple[Codes, list[Hashable]]:
-    """Every row's group as a number (groups in the order in which they appear), and the groups' names by number."""
-    listed: Iterable[Hashable] = names.tolist() if isinstance(names, np.ndarray) else names
+def codes(names: Names, what: str, rows: npt.NDArray[np.intp] | None = None) -> tuple[Codes, list[Hashable]]:
+    """Every row's group as a number (groups in the order in which they appear), and the groups' names by number. Of `rows` only, where given."""
+    if isinstance(names, np.ndarray) and names.dtype.kind in "iu" and names.ndim == 1:
+        return _whole_numbers(names if rows is None else names[rows])
+    listed: Sequence[Hashable] = names.tolist() if isinstance(names, np.ndarray) else names
+    if rows is not None and len(rows) != len(listed):
+        listed = [listed[row] for row in rows.tolist()]
     seen: dict[Hashable, int] = {}
     try:
         numbers = [seen.setdefault(name, len(seen)) for name in listed]
@@ -84,12 +90,33 @@ def codes(names: Names, what: str) -> tuple[Codes, list[Hashable]]:
     return np.array(numbers, dtype=np.int64), list(seen)
 
 
+def _whole_numbers(names: npt.NDArray[Any]) -> tuple[Codes, list[Hashable]]:
+    found, numbers = _renumbered(names.astype(np.int64))
+    first = np.empty(len(found), dtype=np.int64)
+    first[numbers[::-1]] = np.arange(len(names))[::-1]
+    by_appearance = np.argsort(first)
+    rank = np.empty(len(found), dtype=np.int64)
+    rank[by_appearance] = np.arange(len(found))
+    return rank[numbers], found[by_appearance].tolist()
+
+
 def joined(first: Codes, second: Codes) -> tuple[Codes, int]:
     """The group of every pair, as numbers without gaps, and how many there are."""
     if not len(first):
         return first, 0
-    _, numbers = np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)
-    return numbers.astype(np.int64), int(numbers.max()) + 1
+    values, second = _renumbered(second)
+    found, numbers = _renumbered(first * len(values) + second)
+    return numbers, len(found)
+
+
+def _renumbered(values: Codes) -> tuple[Codes, Codes]:
+    """The different values in ascending order, and for each value its place among them. Without sorting, where the values lie close enough."""
+    if not len(values) or values.min() < 0 or values.max() > 8 * len(values):
+        found, numbers = np.unique(values, return_inverse=True)
+        return found, numbers.astype(np.int64)
+    there = np.zeros(int(values.max()) + 1, dtype=np.bool_)
+    there[values] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[values]
 
 
 def same_length(
