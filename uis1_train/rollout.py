@@ -21,7 +21,7 @@ from sopbench.runs.recording import (
     ask_for,
     base_record,
     noting_left_out,
-    read_record,
+    replied_record,
     semi_online_facts,
     static_facts,
     storable,
@@ -123,7 +123,7 @@ async def play_rollout(
         generated, reply = await _generated(policy, ask, me)
         result = episode.advance(reply.text)
         base = base_record(config.adapter, trajectory.id, rollout, pending, reply)
-        record = read_record(base, result.parsed, **semi_online_facts(episode, result))
+        record = replied_record(base, result.parsed, **semi_online_facts(episode, result))
         patch: Patch | None = None
         if (due := episode.patch_due) is not None and result.step_index + 1 < len(trajectory):
             history = tuple(step.in_history for step in played)
@@ -171,7 +171,7 @@ async def play_offline_step(
     generated, reply = await _generated(policy, _ask(trajectory, pending, config, rollout), me)
     result = episode.advance(step, reply.text)
     base = noting_left_out(base_record(config.adapter, trajectory.id, rollout, pending, reply), episode, step)
-    record = read_record(base, result.parsed, **static_facts(episode, result))
+    record = replied_record(base, result.parsed, **static_facts(episode, result))
     samples = _samples([_Step(generated, result, record, None, ())], me, config)
     match = result.verdict.match
     return Rollout(me.goal, rollout, trajectory.id, samples, progress=int(match), success=match, of=1)

@@ -26,7 +26,7 @@ from sopbench.runs.recording import (
     base_record,
     noting_left_out,
     pair,
-    read_record,
+    replied_record,
     semi_online_facts,
     static_facts,
     storable,
@@ -322,7 +322,10 @@ class _Player:
         of: int | None = None,
     ) -> Reply | None:
         """The policy's reply, its text made storable; None (and a `not_scored` line) when there is none."""
-        ask = ask_for(self.plan.adapter, episode, repeat, pending, seed=self.plan.seed, expert=expert)
+        gold_history = self.plan.suite.protocol == "static"
+        ask = ask_for(
+            self.plan.adapter, episode, repeat, pending, seed=self.plan.seed, expert=expert, gold_history=gold_history
+        )
         try:
             reply = await self.plan.policy.ask(ask)
         except AskFailed as error:
@@ -338,7 +341,7 @@ class _Player:
 
     def _record(self, base: StepRecord, parsed: ParsedReply | ParseFailure, **more: object) -> None:
         self.progress.parse_failed += isinstance(parsed, ParseFailure)
-        self.journal.append(read_record(base, parsed, **more))
+        self.journal.append(replied_record(base, parsed, **more))
         self._tell()
 
     def _not_scored(

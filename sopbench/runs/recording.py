@@ -24,11 +24,13 @@ def ask_for(
     *,
     seed: int | None,
     expert: Callable[[], Action | None],
+    gold_history: bool = False,
 ) -> Ask:
     """The request for `pending`. Every repeat has a seed of its own, which starts at the run's `seed`."""
     own_seed = None if seed is None else (seed + repeat) % 2**31
     key = (episode, repeat, pending.step_index)
-    return Ask(key, pending.messages, pending.size, adapter, own_seed, expert, adapter.request_fields())
+    fields = adapter.request_fields()
+    return Ask(key, pending.messages, pending.size, adapter, own_seed, expert, fields, gold_history)
 
 
 def storable(reply: Reply) -> Reply:
@@ -72,7 +74,7 @@ def base_record(
     )
 
 
-def read_record(base: StepRecord, parsed: ParsedReply | ParseFailure, **more: object) -> StepRecord:
+def replied_record(base: StepRecord, parsed: ParsedReply | ParseFailure, **more: object) -> StepRecord:
     """`base` with what the reply says, or why it could not be read."""
     if isinstance(parsed, ParseFailure):
         failure = FailureRecord(reason=parsed.reason, detail=parsed.detail[:500])
@@ -87,14 +89,14 @@ def read_record(base: StepRecord, parsed: ParsedReply | ParseFailure, **more: ob
 
 
 def semi_online_facts(episode: SemiOnlineEpisode, result: StepResult) -> dict[str, Any]:
-    """What the protocol says of a step: for `read_record`."""
+    """What the protocol says of a step: for `replied_record`."""
     before = episode.results[: result.step_index]
     diagnostic = any(not earlier.verdict.match for earlier in before)
     return {"of": len(episode.trajectory), "diagnostic": diagnostic, **_scored(episode, result)}
 
 
 def static_facts(episode: StaticEpisode, result: StepResult) -> dict[str, Any]:
-    """What the protocol says of a step: for `read_record`."""
+    """What the protocol says of a step: for `replied_record`."""
     return {"of": len(episode.trajectory), "told": episode.told(result.step_index), **_scored(episode, result)}
 
 
