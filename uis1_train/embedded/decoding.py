@@ -17,6 +17,7 @@ import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
 from uis1_train.embedded.featurize import Featurizer, Picture, Prompt
+from uis1_train.embedded.losses import entropy
 from uis1_train.embedded.model import LocalModel
 
 READ_AT_ONCE = 16_384
@@ -36,7 +37,8 @@ class Draw:
 class Decoded:
     """One reply. `ids` hold the token that ended it (none where it was cut, `finish_reason` "length"); `text` is without special tokens.
 
-    `log_probs`: of each token in the distribution at the temperature, without the suppressed tokens; for a greedy reply at temperature 1.
+    `log_probs`: of each token in the distribution at the temperature, without the suppressed tokens; for a greedy reply at temperature 1. `entropy`: the mean of
+    those distributions' entropies, in nats.
     """
 
     prompt: Prompt
@@ -44,6 +46,7 @@ class Decoded:
     log_probs: tuple[float, ...]
     text: str
     finish_reason: str
+    entropy: float = 0.0
     seconds: float = 0.0
 
 
@@ -124,6 +127,7 @@ class _Batch:
         self.alive = list(range(len(prompts)))
         self.ids: list[list[int]] = [[] for _ in prompts]
         self.log_probs: list[list[float]] = [[] for _ in prompts]
+        self.entropy = [0.0] * len(prompts)
         self.over = [False] * len(prompts)
         self.taken = 0
         self.temperature = torch.tensor([d.temperature for d in draws], dtype=torch.float32, device=device)
@@ -196,13 +200,15 @@ class _Batch:
 
     def step(self) -> bool:
         """Draw the next token of every row that is not over; feed it unless none is left. False where all are over."""
-        tokens, log_probs = self._drawn(self.model.choices(self.hidden))
+        tokens, log_probs, disorder = self._drawn(self.model.choices(self.hidden))
         going = []
-        for index, (row, token, log_prob) in enumerate(zip(self.alive, tokens.tolist(), log_probs, strict=True)):
+        drawn = zip(self.alive, tokens.tolist(), log_probs, disorder, strict=True)
+        for index, (row, token, log_prob, nats) in enumerate(drawn):
             if self.over[row]:
                 continue
             self.ids[row].append(token)
             self.log_probs[row].append(log_prob)
+            self.entropy[row] += nats
             self.over[row] = token in self.eos or len(self.ids[row]) >= self.draws[row].max_tokens
             if not self.over[row]:
                 going.append(index)
@@ -215,15 +221,16 @@ class _Batch:
         self._feed(tokens)
         return True
 
-    def _drawn(self, logits: torch.Tensor) -> tuple[torch.Tensor, list[float]]:
-        """By the inverse of the cumulative distribution: one number of chance a token. Suppressed tokens have no width in it, so they are never hit."""
+    def _drawn(self, logits: torch.Tensor) -> tuple[torch.Tensor, list[float], list[float]]:
+        """(tokens, their log-probs, the entropies of what they were drawn from). By the inverse of the cumulative distribution: one number of chance a token. Suppressed tokens have no width in it, so they are never hit."""
         scale = torch.where(self.temperature > 0, self.temperature, 1.0)
         log_probs = torch.log_softmax(logits / scale.unsqueeze(1), -1)
         steps = log_probs.double().exp().cumsum(-1)
         wanted = self.chance[:, self.taken].unsqueeze(1) * steps[:, -1:]
         drawn = torch.searchsorted(steps, wanted, right=True).squeeze(1)
         tokens = torch.where(self.temperature > 0, drawn, logits.argmax(-1))
-        return tokens, log_probs.gather(1, tokens.unsqueeze(1)).squeeze(1).tolist()
+        said = log_probs.gather(1, tokens.unsqueeze(1)).squeeze(1)
+        return tokens, said.tolist(), entropy(log_probs).tolist()
 
     def _keep(self, going: list[int]) -> None:
         assert self.cache is not None
@@ -251,6 +258,7 @@ class _Batch:
             log_probs=tuple(self.log_probs[row]),
             text=self.decoder.featurizer.decode(ids[:-1] if ended else ids),
             finish_reason="stop" if ended else "length",
+            entropy=self.entropy[row] / max(1, len(ids)),
         )
 
 

@@ -143,7 +143,9 @@ class Learner:
         rows = [batch[i].row for i in mini]
         tokens = _counted(rows)
         sums: dict[str, float] = defaultdict(float)
-        for micro in self._micro(rows, mini):
+        learned = [i for i in mini if self._pulls(batch[i])]
+        seen = max(1, sum(len(batch[i].row.taught) for i in learned))
+        for micro in self._micro([batch[i].row for i in learned], learned):
             scored = self._scored(self.model, [batch[i].row for i in micro], choices=True)
             advantages = torch.cat([torch.full((len(batch[i].row.taught),), batch[i].advantage) for i in micro])
             advantages = advantages.to(self.model.device)
@@ -164,12 +166,18 @@ class Learner:
             if settings.entropy_coefficient:
                 loss = loss - settings.entropy_coefficient * scored.entropy.sum() / tokens
             sums["actor/loss"] += loss.item()
-            sums["actor/entropy"] += scored.entropy.detach().sum().item() / tokens
-            sums["actor/ppo_kl"] += terms.kl.detach().sum().item() / tokens
-            sums["actor/clip_fraction"] += terms.clipped.sum().item() / tokens
-            sums["actor/dual_clip_fraction"] += terms.clipped_low.sum().item() / tokens
+            sums["actor/entropy"] += scored.entropy.detach().sum().item() / seen
+            sums["actor/ppo_kl"] += terms.kl.detach().sum().item() / seen
+            sums["actor/clip_fraction"] += terms.clipped.sum().item() / seen
+            sums["actor/dual_clip_fraction"] += terms.clipped_low.sum().item() / seen
             loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
         return {**sums, **self._step("actor")}
+
+    def _pulls(self, item: PolicyRow) -> bool:
+        """Whether a row has a gradient: without advantage, and without a KL or entropy term, it counts among the tokens but need not be looked at."""
+        settings = self.settings
+        held = self.reference is not None and settings.kl_coefficient > 0
+        return item.advantage != 0 or held or settings.entropy_coefficient > 0
 
     def _old(self, batch: Sequence[PolicyRow]) -> list[torch.Tensor]:
         """Log-probs under the policy that drew the tokens: as they were drawn, or worked out again where the arithmetic of both differs."""

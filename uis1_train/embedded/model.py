@@ -7,6 +7,7 @@ Known families: Qwen2-VL and Qwen2.5-VL (one placeholder token for every merged 
 from __future__ import annotations
 
 import copy
+import shutil
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +112,11 @@ class LocalModel:
         """A folder that transformers and `vllm serve` load: weights, tokenizer, chat template, processor."""
         self.module.save_pretrained(folder)
         self.template.save_pretrained(folder)
+        for file in self.folder.glob(
+            "*preprocessor_config.json"
+        ):  # transformers 5 writes one processor_config.json; earlier releases look for these
+            if not (folder / file.name).exists():
+                shutil.copyfile(file, folder / file.name)
 
 
 def load_model(folder: Path, *, device: str = "auto", dtype: str = "float32") -> LocalModel:

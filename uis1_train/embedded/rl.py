@@ -10,10 +10,12 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from sopbench.errors import SopbenchError
 from sopbench.trajectory import Trajectory
@@ -34,7 +36,7 @@ SHOWN = (
     "uis1/rollout/steps",
     "uis1/patch_rate",
     "groups/dropped",
-    "actor/entropy",
+    "rollout/entropy",
     "actor/kl_loss",
     "actor/grad_norm",
     "val/sop/pg",
@@ -202,6 +204,9 @@ def _step(stage: Stage, player: _Player) -> dict[str, float]:
     return numbers | {
         "time/play": played - began,
         "time/learn": time.perf_counter() - played,
+        "rollout/entropy": float(np.mean([s.generated.extra["entropy"] for _, s in batch.samples]))
+        if batch.kept
+        else math.nan,
         "rollout/tokens_per_second": tokens / seconds if seconds else 0.0,
         **{f"total/{name}": value for name, value in totals.items()},
     }
@@ -243,8 +248,3 @@ def _items(trajectories: Sequence[Trajectory], recipe: Recipe) -> list[GroupItem
     if recipe.method.mode != "offline":
         return [GroupItem(t.id, t) for t in trajectories]
     return [GroupItem(f"{t.id}/{step}", t, step) for t in trajectories for step in range(len(t))]
-
-
-def rollouts_of(batch: Batch) -> Iterator[Rollout]:
-    for group in batch.kept:
-        yield from group

@@ -148,7 +148,7 @@ class Stage(AbstractContextManager["Stage"]):
         settings = self.recipe.validation
         if settings is None:
             return None
-        return settings.model_copy(update={"out": self.folder / "validation"})
+        return settings.model_copy(update={"out": self.folder / "validation", "concurrency": self.recipe.max_batch})
 
     def _tested(self, step: int) -> dict[str, float]:
         settings = self._validation()

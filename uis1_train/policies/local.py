@@ -55,7 +55,7 @@ class LocalPolicy(TokenPolicy):
     """`decoder` answers. `temperature` 0 is greedy; above it replies are drawn from the model's own distribution at that temperature, whole (no top-p, no top-k).
 
     At most `max_batch` requests are answered at once. `seed` and `salt` start all chance: give every training step another `salt`, or a goal that comes
-    again is answered with the same luck. The reply's `extra["prompt"]` is the prompt as it was fed, for the learner.
+    again is answered with the same luck. The reply's `extra` has the `prompt` as it was fed, for the learner, and the `entropy` of the reply's tokens.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class LocalPolicy(TokenPolicy):
             images=screens_of(ask) if self.decoder.model.sees else (),
             model=self.name,
             finish_reason=decoded.finish_reason,
-            extra={"prompt": decoded.prompt},
+            extra={"prompt": decoded.prompt, "entropy": decoded.entropy},
             latency=decoded.seconds,
         )
 
