@@ -31,6 +31,8 @@ Examples:
 
   sopbench run --suite pocket-online --model builtin:oracle --json
 
+  sopbench run --suite pocket-large --model builtin:tiny
+
 The API key is read from SOPBENCH_API_KEY or OPENAI_API_KEY, never from an option, and is stored nowhere.
 """
 
@@ -41,7 +43,7 @@ def register(app: typer.Typer) -> None:
         model: Annotated[
             str,
             typer.Option(
-                help="A model's name (with --base-url), an endpoint's address (then the model that it serves), or builtin:oracle|noisy|null|random|swipe|prose."
+                help="A model's name (with --base-url), an endpoint's address (then the model that it serves), or builtin:oracle|noisy|null|random|swipe|prose|tiny."
             ),
         ] = "builtin:noisy",
         base_url: Annotated[
@@ -50,8 +52,11 @@ def register(app: typer.Typer) -> None:
         ] = None,
         suite: Annotated[str, typer.Option(help="The benchmark; `sopbench suites` lists them.")] = "pocket",
         adapter: Annotated[
-            str, typer.Option(help="The model family's language; `sopbench adapters` lists them.")
-        ] = "uis1",
+            str,
+            typer.Option(
+                help="The model family's language; `sopbench adapters` lists them. auto is uis1, and of builtin:tiny its own."
+            ),
+        ] = "auto",
         prompts: Annotated[
             str,
             typer.Option(

@@ -46,7 +46,10 @@ async def make_policy(options: PolicyOptions) -> Policy:
         if options.base_urls:
             raise UsageError(f"--model {model} answers by itself: leave --base-url away")
         from sopbench.clients.builtin import make_builtin
+        from sopbench.clients.tiny import is_tiny, make_tiny
 
+        if is_tiny(model):
+            return make_tiny(options)
         return make_builtin(model, seed=options.seed or 0)
     from sopbench.clients.keys import api_key_from_environment
     from sopbench.clients.pool import EndpointPool

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from sopbench.adapters.base import Adapter
 from sopbench.clients.base import MAX_MODEL_NAME, Policy, Sampling, is_model_name
+from sopbench.clients.tiny import is_tiny
 from sopbench.errors import UsageError
 from sopbench.prompts.choosing import Wanted, checked_wanted
 from sopbench.runs.shapes import MAX_REPEATS
@@ -17,6 +18,7 @@ from sopbench.scoring.base import Profile
 from sopbench.suites.base import DataSource, Loaded, Suite
 
 DEFAULT_MODEL = "builtin:noisy"
+AUTO = "auto"
 DEFAULT_CONCURRENCY = 16
 DEFAULT_MAX_TOKENS = 2048
 
@@ -39,13 +41,14 @@ class RunConfig:
 
     model: a name, `builtin:...`, or the address of an endpoint (then the model that it serves). base_urls: the endpoints that serve `model`.
     profile: None means the suite's own. history_images: how many of the last screens a request carries (None: the adapter's choice).
+    adapter: `auto` is the model's own where it has one (builtin:tiny), else uis1.
     prompts: whose words the model is asked in: `auto` (the publisher's where they are to be had, else ours with a warning), `official`, `builtin`, `package`, `pulled`.
     seed: seeds built-in policies, and is sent to the endpoint (plus the number of the repeat) where given.
     """
 
     suite: str = "pocket"
     model: str = DEFAULT_MODEL
-    adapter: str = "uis1"
+    adapter: str = AUTO
     prompts: Wanted = "auto"
     profile: str | None = None
     base_urls: tuple[str, ...] = ()
@@ -69,6 +72,8 @@ class RunConfig:
     def __post_init__(self) -> None:
         if isinstance(self.base_urls, str):
             object.__setattr__(self, "base_urls", (self.base_urls,))
+        if self.adapter == AUTO:
+            object.__setattr__(self, "adapter", "tiny" if is_tiny(self.model) else "uis1")
         for name in ("data", "images", "out"):
             if isinstance(value := getattr(self, name), str):
                 object.__setattr__(self, name, Path(value))
