@@ -16,7 +16,14 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from heavy_env import ROOT, HeavyEnv, SetupError, command_line, only_one, pip  # a sibling: the folder of a script is on the path
+from heavy_env import (  # a sibling: the folder of a script is on the path
+    ROOT,
+    HeavyEnv,
+    SetupError,
+    command_line,
+    only_one,
+    pip,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
