@@ -195,6 +195,8 @@ class _Crew:
         if group.dropped:
             return
         group.dropped = True
+        if self.dropped_in_a_row >= self.give_up_after:
+            return  # another player has said so, and this one is about to be stopped
         self.counts.dropped[kind] += 1
         self.dropped_in_a_row += 1
         if self.dropped_in_a_row >= self.give_up_after:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sopbench.adapters.base import Image
 from sopbench.clients.base import Ask, Reply
+from sopbench.protocols.semi_online import ProtocolError
 from sopbench.screen import Screen
 
 LOCAL = "local"
@@ -42,6 +43,12 @@ class Generated:
     extra: Mapping[str, Any] = field(default_factory=dict)
     reply: Reply | None = None
     latency: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.log_probs is not None and len(self.log_probs) != len(self.response_ids or ()):
+            raise ProtocolError(
+                f"{len(self.log_probs)} log-probs for {len(self.response_ids or ())} response tokens: a policy gives one for each"
+            )
 
     def as_reply(self) -> Reply:
         """What the harness records of this reply."""
