@@ -16,10 +16,11 @@ from typing import Any
 import torch
 
 from sopbench.errors import UsageError
-from sopbench.files import why
+from sopbench.files import read_json, why
 
 VISION_FAMILIES = ("qwen2_vl", "qwen2_5_vl")
 PLACEHOLDERS = ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id", "vision_token_id")
+MAX_CONFIG_BYTES = 16 * 1024 * 1024
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -127,6 +128,7 @@ def load_model(folder: Path, *, device: str = "auto", dtype: str = "float32") ->
         raise UsageError(
             f"model {folder}: no config.json there. Give the folder of a transformers model (weights, tokenizer and processor); nothing is downloaded"
         )
+    _require_known(folder)
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
         module = _module(folder, config)
@@ -164,14 +166,22 @@ def load_model(folder: Path, *, device: str = "auto", dtype: str = "float32") ->
     )
 
 
+def _require_known(folder: Path) -> None:
+    """Before transformers looks: its own errors about a family that it cannot make sense of say little."""
+    config = read_json(folder / "config.json", MAX_CONFIG_BYTES)
+    family = config.get("model_type") if isinstance(config, dict) else None
+    if not isinstance(family, str):
+        raise UsageError(f"model {folder}: its config.json names no model_type, so it is no transformers model")
+    if family not in VISION_FAMILIES and ({"vision_config", "audio_config"} & set(config)):
+        raise UsageError(
+            f"model {folder} is a {family}: in one process this trainer knows {', '.join(VISION_FAMILIES)} and text-only models. Train it on the verl path"
+        )
+
+
 def _module(folder: Path, config: Any) -> Any:
     from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
     sees = config.model_type in VISION_FAMILIES
-    if not sees and (hasattr(config, "vision_config") or hasattr(config, "audio_config")):
-        raise UsageError(
-            f"model {folder} is a {config.model_type}: in one process this trainer knows {', '.join(VISION_FAMILIES)} and text-only models. Train it on the verl path"
-        )
     kind = AutoModelForImageTextToText if sees else AutoModelForCausalLM
     module = kind.from_pretrained(folder, local_files_only=True, dtype=torch.float32, attn_implementation="sdpa")
     text = module.config.get_text_config()
