@@ -6,26 +6,10 @@ Without `VERL_PLATFORM=cpu` only the rollout backend `hf_cpu` is registered, and
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 BACKEND = "hf_cpu"
-
-
-def environment(found: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What a process needs so that it and all that it starts run verl on this machine's CPUs and talk to nobody else."""
-    modules = [name for name in found.get("VERL_USE_EXTERNAL_MODULES", "").split(",") if name]
-    return {
-        "VERL_USE_EXTERNAL_MODULES": ",".join(dict.fromkeys([*modules, "uis1_train.verl_cpu.plugin"])),
-        "VERL_PLATFORM": "cpu",
-        "RAY_AUTH_MODE": "disabled",
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_DEDUP_LOGS": "0",
-        "HF_HUB_OFFLINE": "1",
-        "TOKENIZERS_PARALLELISM": "false",
-        "OMP_NUM_THREADS": "1",
-    }
 
 
 def register() -> None:

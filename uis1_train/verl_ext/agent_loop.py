@@ -64,7 +64,7 @@ class ServerPolicy(TokenPolicy):
         self, agent: AgentLoopBase, sampling: Mapping[str, Any], *, request: str, check_image_size: bool
     ) -> None:
         self._agent = agent
-        self._sampling = dict(sampling) | {"logit_bias": {token: NEVER for token in picture_tokens(agent)}}
+        self._sampling = dict(sampling) | {"logit_bias": dict.fromkeys(picture_tokens(agent), NEVER)}
         self._request = request
         self._check = check_image_size
         self._pictures: OrderedDict[str, Any] = OrderedDict()

@@ -30,7 +30,7 @@ class Tally:
     submitted: int = 0
     dropped: int = 0
     dropped_high: int = 0
-    """Dropped with a mean step-0 return above half of what was seen at most: too easy rather than too hard."""
+    """Dropped with a mean step-0 return above half of the highest of any group: too easy rather than too hard."""
     failed: int = 0
 
 
@@ -101,10 +101,10 @@ class FilteringReplayBuffer(ReplayBuffer):
         new = finished - self._judged.keys()
         for stats in self._stats(partition_id, new):
             self._judged[str(stats.goal)] = stats
+            self._best_return = max(self._best_return, stats.mean)
         dropped = {goal: stats for goal, stats in self._judged.items() if not stats.kept}
         self.tally.dropped += len(dropped)
         for stats in dropped.values():
-            self._best_return = max(self._best_return, stats.mean)
             self.tally.dropped_high += stats.mean > self._best_return / 2
         return set(dropped), Counter(round(stats.mean, 1) for stats in dropped.values())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,16 @@ class SemiOnlineTrainer(PPOTrainerSync):
 
     def _get_required_batch_multiple(self, dp_size: int) -> int:
         """Rows are padded to a multiple of this. verl pads to whole mini-batches of goals times rollouts, and so could make one that is nearly all padding."""
-        self._mini_batches = mini_batches(self._rows, dp_size, self.settings.mini_batches)
-        return dp_size * self._mini_batches
+        actor, parts = self.config.actor_rollout_ref.actor, self.config.actor_rollout_ref
+        learning = asking = 1
+        if not actor.use_dynamic_bsz:
+            learning = actor.ppo_micro_batch_size_per_gpu
+            asking = math.lcm(
+                parts.rollout.log_prob_micro_batch_size_per_gpu,
+                parts.ref.log_prob_micro_batch_size_per_gpu if self.use_reference_policy else 1,
+            )
+        self._mini_batches, multiple = split(self._rows, dp_size, self.settings.mini_batches, learning, asking)
+        return multiple
 
     def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """As verl's, for a number of mini-batches in the place of their size."""
@@ -127,15 +136,23 @@ class SemiOnlineTrainer(PPOTrainerSync):
     def _evaluated(self, step: int) -> Validation:
         if self.config.actor_rollout_ref.rollout.name in SPEAK_OPENAI:
             return validate_addresses(self.llm_server_manager.get_addresses(), self.validation, step)
-        folder = self.validation.out / f"weights-{step:06}"
+        folder = self.validation.out / "weights"  # of the latest validation only
+        shutil.rmtree(folder, ignore_errors=True)
         ray.get(self.llm_server_manager.server_handles[0].export.remote(str(folder.absolute())))
         return validate_checkpoint(folder, self.validation, step)
 
 
-def mini_batches(rows: int, dp_size: int, wanted: int) -> int:
-    """At most `wanted`, and so few that none can be all padding: k mini-batches of a batch that is padded to a multiple of k * dp_size get fewer than
-    k * dp_size padding rows, and have at least rows / k rows each."""
-    return next((k for k in range(wanted, 1, -1) if rows >= k * k * dp_size), 1)
+def split(rows: int, dp_size: int, wanted: int, learning: int, asking: int) -> tuple[int, int]:
+    """(mini-batches, the multiple that `rows` are padded to). `learning`, `asking`: rows a GPU takes at a time, in the update and for log-probs.
+
+    At most `wanted` mini-batches, and so few that none can be all padding: k of them in a batch that is padded to a multiple of M hold at least rows / k
+    rows each, and there are less than M padding rows, so that rows >= k * M suffices.
+    """
+    for k in range(wanted, 0, -1):
+        multiple = dp_size * math.lcm(k * learning, asking)
+        if k == 1 or rows >= k * multiple:
+            return k, multiple
+    raise AssertionError("wanted is at least 1")
 
 
 def over_tokens(values: Floats, mask: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,24 @@
+"""The environment of a run on a CPU. Kept apart from the plugin, whose import changes verl."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+PLUGIN = "uis1_train.verl_cpu.plugin"
+
+
+def environment(found: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What a process needs so that it and all that it starts run verl on this machine's CPUs and talk to nobody else."""
+    modules = [name for name in found.get("VERL_USE_EXTERNAL_MODULES", "").split(",") if name]
+    return {
+        "VERL_USE_EXTERNAL_MODULES": ",".join(dict.fromkeys([*modules, PLUGIN])),
+        "VERL_PLATFORM": "cpu",
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DEDUP_LOGS": "0",
+        "TQ_LOGGING_LEVEL": "ERROR",
+        "HF_HUB_OFFLINE": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "OMP_NUM_THREADS": "1",
+    }
