@@ -136,9 +136,9 @@ class TransformersReplica(RolloutReplica):
     async def launch_servers(self) -> None:
         from verl.utils.fs import copy_to_local
 
-        server = TransformersServer.options(name=server_name(self.replica_rank), max_concurrency=64).remote(
-            copy_to_local(self.model_config.path), self.config.response_length
-        )
+        server = TransformersServer.options(  # type: ignore[attr-defined]  # Ray adds it
+            name=server_name(self.replica_rank), max_concurrency=64
+        ).remote(copy_to_local(self.model_config.path), self.config.response_length)
         await server.wake_up.remote()
         self.servers = [server]
         self._server_handle = server

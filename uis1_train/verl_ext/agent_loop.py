@@ -170,7 +170,7 @@ def check_image_tokens(adapter: Adapter, screens: Sequence[Screen], tokens: int)
 class SemiOnlineAgentLoop(AgentLoopBase):
     """verl makes one a rollout and calls `run`."""
 
-    async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[AgentLoopOutput]:  # type: ignore[override]
+    async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[AgentLoopOutput]:
         play = shared(settings_json(self.config.uis1), specs_of(self.config.data.train_files))
         goal, rollout = str(row["uid"]), int(row["session_id"])
         recording = row["recording"]

@@ -47,7 +47,7 @@ def image_free_micro_batches() -> None:
         video_grid_thw: Any = None,
     ) -> tuple[Any, Any]:
         if pixel_values is not None or pixel_values_videos is not None:
-            return stock(  # type: ignore[no-any-return]
+            return stock(
                 model, input_ids, attention_mask, pixel_values, pixel_values_videos, image_grid_thw, video_grid_thw
             )
         found = model.get_input_embeddings()(input_ids)

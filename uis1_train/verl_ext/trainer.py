@@ -24,6 +24,7 @@ from uis1_train.validation.hooks import Validation, validate_addresses, validate
 from uis1_train.verl_ext.replay_buffer import POLL_SECONDS, FilteringReplayBuffer, facts_of
 from uis1_train.verl_ext.settings import read_settings, validation_settings
 from uis1_train.verl_ext.signal import Rows, advantages, scalars
+from uis1_train.verl_ext.splitting import split
 
 log = logging.getLogger("uis1_train.trainer")
 
@@ -140,19 +141,6 @@ class SemiOnlineTrainer(PPOTrainerSync):
         shutil.rmtree(folder, ignore_errors=True)
         ray.get(self.llm_server_manager.server_handles[0].export.remote(str(folder.absolute())))
         return validate_checkpoint(folder, self.validation, step)
-
-
-def split(rows: int, dp_size: int, wanted: int, learning: int, asking: int) -> tuple[int, int]:
-    """(mini-batches, the multiple that `rows` are padded to). `learning`, `asking`: rows a GPU takes at a time, in the update and for log-probs.
-
-    At most `wanted` mini-batches, and so few that none can be all padding: k of them in a batch that is padded to a multiple of M hold at least rows / k
-    rows each, and there are less than M padding rows, so that rows >= k * M suffices.
-    """
-    for k in range(wanted, 0, -1):
-        multiple = dp_size * math.lcm(k * learning, asking)
-        if k == 1 or rows >= k * multiple:
-            return k, multiple
-    raise AssertionError("wanted is at least 1")
 
 
 def over_tokens(values: Floats, mask: torch.Tensor) -> torch.Tensor:
