@@ -57,7 +57,7 @@ def fit(x: Sequence[float], y: Sequence[float], *, resamples: int = RESAMPLES, s
         spearman=float(_pearson(_ranks(a[None]), _ranks(b[None]))[0]),
         r2_interval=_spread(_r2(a[draws], b[draws])),
         spearman_interval=_spread(_pearson(ranks_a, ranks_b)),
-        r2_without_one=Interval(min(whole), max(whole)) if whole else None,
+        r2_without_one=Interval(float(min(whole)), float(max(whole))) if whole else None,
     )
 
 

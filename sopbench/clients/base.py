@@ -47,7 +47,8 @@ class Sampling:
 class Ask:
     """One request. `key` is (episode, repeat, step). `seed` goes to the server (None: none is sent), and so do `fields`, the adapter's `request_fields`.
 
-    `expert` tells the right action; only built-in policies may call it, and nothing of it reaches an endpoint.
+    `expert` tells the right action; only built-in policies may call it, and nothing of it reaches an endpoint. `gold_history`: the messages tell the expert's
+    earlier actions, not those of the model (a static suite): then no earlier mistake of the model has any bearing.
     """
 
     key: tuple[str, int, int]
@@ -57,6 +58,7 @@ class Ask:
     seed: int | None = None
     expert: Callable[[], Action | None] | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
+    gold_history: bool = False
 
 
 @dataclass(frozen=True, slots=True)

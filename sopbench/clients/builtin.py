@@ -4,10 +4,13 @@
 |---|---|---|
 | `builtin:oracle` | the expert's action | must score 100: checks data, adapter and profile |
 | `builtin:noisy` | the expert's action, or with probability p (`builtin:noisy:p=0.2`, by default 0.1) a plausible wrong one; with `prose=0.05` that share of replies is prose | a run that looks like a real model's |
+| `builtin:stray` | the expert's action until it errs, then nothing but mistakes (`builtin:stray:p=0.2,errors=early`, see `sopbench.clients.stray`) | an agent that does not find back, of which a metric sees more or less |
 | `builtin:null` | "done, with success", at once | must score 0; online, finds tasks that are solved before they start |
 | `builtin:random` | any action of the family's space, uniformly by type, then by argument | the floor of chance |
 | `builtin:swipe` | a finger that moves up | what the commonest swipe alone is worth |
 | `builtin:prose` | a sentence that is no action | must score 0: what cannot be read is nobody's step |
+
+`builtin:tiny`, a small model with weights of its own, is in `sopbench.clients.tiny`.
 
 **What an adapter cannot say.** A family without words for the expert's action (`open` in a space that has none) is answered for by giving up: `terminate` with status
 failure, or where even that cannot be said the sentence "I cannot express open." Neither matches such a step under any profile: it is a mismatch, and part of the
@@ -46,6 +49,7 @@ from sopbench.errors import CannotExpress, UsageError
 from sopbench.geometry import Point
 
 DEFAULT_NOISE = 0.1
+PROBABILITIES = ("p", "prose")
 SCROLL = Swipe(Point(0.5, 0.75), Point(0.5, 0.25))
 DONE = Terminate("success")
 GIVE_UP = Terminate("failure")
@@ -58,6 +62,10 @@ _KEYS = ("volume_up", "power", "camera")
 
 class Builtin(Policy):
     """Base of the built-in policies: `choose` an action, say it in the adapter's words."""
+
+    options: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[str] = ""
+    """The options in words, for a message."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -80,9 +88,12 @@ class Builtin(Policy):
     def rng(self, ask: Ask, what: str = "") -> random.Random:
         """Chance for this request alone, and where `what` is given for that question about it."""
         episode, repeat, step = ask.key
-        facts = [self.name, str(self.seed), episode, str(repeat), str(step), *([what] if what else [])]
-        digest = hashlib.sha256("\0".join(facts).encode("utf-8", "surrogatepass"))
-        return random.Random(digest.digest())
+        return self.chance(episode, repeat, str(step), *([what] if what else []))
+
+    def chance(self, episode: str, repeat: int, *about: str) -> random.Random:
+        """Chance that depends on this policy, its seed, the episode, the repeat and `about`, and on nothing else."""
+        facts = [self.name, str(self.seed), episode, str(repeat), *about]
+        return random.Random(hashlib.sha256("\0".join(facts).encode("utf-8", "surrogatepass")).digest())
 
 
 class Oracle(Builtin):
@@ -101,6 +112,8 @@ class Noisy(Builtin):
     """
 
     name: ClassVar[str] = "builtin:noisy"
+    options: ClassVar[tuple[str, ...]] = ("p", "prose")
+    takes: ClassVar[str] = "p=PROBABILITY and prose=PROBABILITY only, for example builtin:noisy:p=0.2"
 
     def __init__(self, seed: int = 0, p: float = DEFAULT_NOISE, prose: float = 0.0) -> None:
         super().__init__(seed)
@@ -170,31 +183,37 @@ class Prose(Builtin):
         return await refuse(self.model)
 
 
-BUILTINS: dict[str, type[Builtin]] = {cls.name: cls for cls in (Oracle, Noisy, Null, Random, FingerUp, Prose)}
+def builtins() -> dict[str, type[Builtin]]:
+    """Every built-in policy that needs no weights, by name."""
+    from sopbench.clients.stray import Stray
+
+    return {cls.name: cls for cls in (Oracle, Noisy, Stray, Null, Random, FingerUp, Prose)}
 
 
 def make_builtin(text: str, *, seed: int = 0) -> Builtin:
     """The policy that `builtin:NAME[:option=value,...]` names. Raises `UsageError` that lists what there is."""
     prefix, _, rest = text.partition(":")
     word, _, options = rest.partition(":")
-    cls = BUILTINS.get(f"{prefix}:{word}")
+    known = builtins()
+    cls = known.get(f"{prefix}:{word}")
     if cls is None:
-        raise UsageError(f"there is no built-in policy {text[:60]!r}; known: {', '.join(BUILTINS)}")
-    if not options:
-        return cls(seed)
-    values = {}
-    for option in options.split(","):
+        raise UsageError(f"there is no built-in policy {text[:60]!r}; known: {', '.join(known)}, builtin:tiny")
+    values: dict[str, Any] = {}
+    for option in options.split(",") if options else ():
         name, _, value = option.partition("=")
-        if cls is not Noisy or name.strip() not in ("p", "prose"):
-            takes = "takes p=PROBABILITY and prose=PROBABILITY only, for example builtin:noisy:p=0.2"
-            raise UsageError(f"{text[:60]!r}: {cls.name} {takes if cls is Noisy else 'takes no options'}")
-        try:
-            values[name.strip()] = float(value)
-        except ValueError as error:
-            raise UsageError(
-                f"{text[:60]!r}: {name.strip()} is a probability between 0 and 1, not {value[:20]!r}"
-            ) from error
-    return Noisy(seed, **values)
+        name = name.strip()
+        if name not in cls.options:
+            takes = f"takes {cls.takes}" if cls.options else "takes no options"
+            raise UsageError(f"{text[:60]!r}: {cls.name} {takes}")
+        values[name] = _probability(text, name, value) if name in PROBABILITIES else value.strip()
+    return cls(seed, **values)
+
+
+def _probability(text: str, name: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError as error:
+        raise UsageError(f"{text[:60]!r}: {name} is a probability between 0 and 1, not {value[:20]!r}") from error
 
 
 async def refuse(model: str) -> Reply:

@@ -8,7 +8,7 @@ from pathlib import Path
 from sopbench.errors import SopbenchError, UsageError
 from sopbench.runs.folder import RunInfo
 from sopbench.suites.base import DataSource, Loaded, Suite
-from sopbench.suites.pocket import PocketOnlineSuite, PocketSuite, large_suites
+from sopbench.suites.pocket import PocketOnlineSuite, PocketStaticSuite, PocketSuite, large_suites
 from sopbench.suites.sop import SopSuite
 from sopbench.suites.static import AndroidControlHigh, AndroidControlLow, GuiOdyssey, ScreenSpotPro, ScreenSpotV2
 from sopbench.trajectory import Trajectory
@@ -19,6 +19,7 @@ SUITES: dict[str, type[Suite]] = {
     suite.name: suite
     for suite in (
         PocketSuite,
+        PocketStaticSuite,
         PocketOnlineSuite,
         SopSuite,
         AndroidControlHigh,

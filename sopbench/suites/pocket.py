@@ -50,8 +50,8 @@ class PocketSuite(_Recorded):
 
 
 class PocketStaticSuite(_Recorded, StaticSuite):
-    """Every step alone, with the expert's history."""
-
+    name: ClassVar[str] = "pocket-static"
+    summary: ClassVar[str] = "the recordings of `pocket`, every step alone with the expert's history"
     needs_data: ClassVar[bool] = False
     default_profile: ClassVar[str | None] = "strict"
 

@@ -30,7 +30,7 @@ from sopbench.actions import (
 from sopbench.adapters.base import Adapter, Message, ParsedReply, ParseFailure, PromptSource, Text
 from sopbench.clients import make_policy
 from sopbench.clients.base import Ask, AskFailed, Sampling
-from sopbench.clients.builtin import BUILTINS, REFUSAL, Builtin, make_builtin
+from sopbench.clients.builtin import REFUSAL, Builtin, builtins, make_builtin
 from sopbench.errors import CannotExpress, UsageError
 from sopbench.geometry import Point, Size
 
@@ -202,7 +202,7 @@ class Options:
     max_attempts: int = 1
 
 
-@pytest.mark.parametrize("name", sorted(BUILTINS))
+@pytest.mark.parametrize("name", sorted(builtins()))
 async def test_every_built_in_is_found_and_says_what_it_is(name):
     policy = await make_policy(Options(name, seed=7))
     facts = json.loads(json.dumps(policy.describe()))
