@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,7 @@ HELP = """Put static, semi-online and online results of the same models side by 
 
 A model is known by its name and adapter; several runs of it on one suite are averaged. Runs of one protocol must be on the same data and profile.
 
-With few models the intervals are wide, and one model more can change R^2 a lot: `sopbench link --published` shows that on the paper's own table.
+`less one` is the range that R^2 takes when one model is left out. With few models the intervals are wide, and one model more can change R^2 a lot: `sopbench link --published` shows that on the paper's own table.
 
 Examples:
 
@@ -26,6 +27,8 @@ Examples:
 
   sopbench link --published
 """
+
+SHORT = {"SOP PG": "PG", "SOP TSR": "TSR", "SOP Score": "Score", "online success": "online"}
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +47,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         as_json: Annotated[bool, typer.Option("--json", help="Print it as one JSON object.")] = False,
     ) -> None:
-        from sopbench.cli.terminal import console, print_json
+        from sopbench.cli.terminal import print_json
         from sopbench.errors import UsageError
         from sopbench.linking import link as linking
         from sopbench.linking.plot import scatters
@@ -56,7 +59,7 @@ def register(app: typer.Typer) -> None:
             if as_json:
                 print_json({label: linking.told_as_dict(told) for label, told in found})
             else:
-                console().print(fits_table("AndroidWorld success told by SOP TSR (arXiv 2509.11543, table 2)", found))
+                print_fits("AndroidWorld success told by SOP TSR (arXiv 2509.11543, table 2)", found)
             return
         if table is not None:
             raise UsageError("--table belongs to --published")
@@ -73,59 +76,66 @@ def register(app: typer.Typer) -> None:
 
 def print_link(result: Link) -> None:
     """The three tables, as the terminal shows them."""
-    from sopbench.cli.show import table
-    from sopbench.cli.terminal import console
-
-    out = console()
     metrics = result.metrics
+    adapters = {model.adapter for model in result.models}
     rows = [
-        (model.label, model.adapter, *(f"{model.values[m]:.1f}" if m in model.values else "-" for m in metrics))
+        (
+            model.label if len(adapters) == 1 else f"{model.label} ({model.adapter})",
+            *(f"{model.values[m]:.1f}" if m in model.values else "-" for m in metrics),
+        )
         for model in result.models
     ]
-    out.print(table("percent", ("model", "adapter", *metrics), rows))
+    _columns("percent", ("model", *(SHORT.get(m, m) for m in metrics)), rows)
     if result.told:
-        out.print(
-            fits_table(
-                "how well a metric tells another, over models", [(f"{t.what} told by {t.by}", t) for t in result.told]
-            )
-        )
+        print_fits("over models", [(f"{t.what} told by {t.by}", t) for t in result.told])
     if result.agreements:
-        out.print(agreement_table(result.agreements))
+        print_agreements(result.agreements)
 
 
-def fits_table(title: str, found: list[tuple[str, Told]]) -> object:
-    from sopbench.cli.show import table
-
+def print_fits(title: str, found: Sequence[tuple[str, Told]]) -> None:
     rows = []
     for label, told in found:
-        fit = told.fit
-        if fit is None:
-            rows.append((label, str(len(told.models)), "-", told.why_not or "", "-", "", ""))
+        if (fit := told.fit) is None:
+            rows.append((label, str(len(told.models)), "-", "", "-", "", ""))
             continue
         spreads = [
-            f"{s.low:.2f} – {s.high:.2f}" if s else "-"
+            f"{s.low:.2f}–{s.high:.2f}" if s else "-"
             for s in (fit.r2_interval, fit.spearman_interval, fit.r2_without_one)
         ]
         rows.append((label, str(fit.n), f"{fit.r2:.3f}", spreads[0], f"{fit.spearman:.2f}", spreads[1], spreads[2]))
-    return table(title, ("", "n", "R^2", "95 % interval", "rank corr.", "95 % interval", "R^2 without one"), rows)
+    _columns(title, ("", "n", "R^2", "95 %", "rank", "95 %", "less one"), rows)
+    for label, told in found:
+        if told.why_not:
+            print(f"{label}: {told.why_not}")
 
 
-def agreement_table(agreements: tuple[Agreement, ...]) -> object:
-    from sopbench.cli.show import table
-
+def print_agreements(agreements: Sequence[Agreement]) -> None:
     names = {"static": "static", "semi_online": "SOP", "online": "online"}
     rows = [
         (
             f"{names[a.first]} and {names[a.second]}",
-            a.n,
-            f"{100 * a.same:.1f}",
-            a.both,
-            a.neither,
-            a.only_first,
-            a.only_second,
+            *(str(v) for v in (a.n, f"{100 * a.same:.1f}", a.both, a.neither, a.only_first, a.only_second)),
             "-" if a.phi is None else f"{a.phi:.2f}",
         )
         for a in agreements
     ]
-    title = "task by task, over all models: solved (every step right; online: by the environment's word)"
-    return table(title, ("", "n", "agree %", "both", "neither", "first only", "second only", "phi"), rows)
+    title = "task by task, over all models: solved means every step right (online: by the environment's word)"
+    _columns(title, ("", "n", "agree %", "both", "neither", "1st only", "2nd only", "phi"), rows)
+
+
+def _columns(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Aligned columns as wide as they must be: a name that is cut off could not be told from another."""
+    from sopbench.cli.terminal import safe
+
+    cells = [[safe(cell, 120) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
+    print(title)
+    for number, row in enumerate(cells):
+        print(
+            "  ".join(
+                cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+        )
+        if number == 0:
+            print("-" * (sum(widths) + 2 * (len(widths) - 1)))
+    print()
