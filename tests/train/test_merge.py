@@ -171,5 +171,4 @@ def test_the_serve_command_has_the_limit_of_images_that_requests_carry() -> None
 
     assert words.startswith("vllm serve out/ui-s1 --served-model-name ui-s1 --limit-mm-per-prompt '{\"image\": 2}'")
     assert words.count("--limit-mm-per-prompt") == 1
-    assert "min_pixels" in words
     assert "'{\"image\": 5}'" in serve_command(Path("m"), get_adapter("uis1"), images=5)

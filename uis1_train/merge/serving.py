@@ -15,8 +15,5 @@ def serve_command(folder: Path, adapter: Adapter, *, images: int | None = None, 
     words: list[object] = ["vllm", "serve", folder, "--served-model-name", name or folder.name]
     if limit:
         words += ["--limit-mm-per-prompt", json.dumps({"image": limit})]
-    if adapter.pixel_limits is not None:
-        low, high = adapter.pixel_limits
-        words += ["--mm-processor-kwargs", json.dumps({"min_pixels": low, "max_pixels": high})]
     flags = [flag for flag in adapter.server_flags if not flag.startswith("--limit-mm-per-prompt")]
     return " ".join([command(*words), *flags])

@@ -6,6 +6,7 @@ has the whole. Pieces are joined in the order of ranks; with a (ddp, fsdp) mesh 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ def whole_state(shards: Sequence[Path]) -> dict[str, Any]:
     """
     import torch
     from torch.distributed.tensor import DTensor
+
+    logging.getLogger("torch.distributed.device_mesh").setLevel(
+        logging.ERROR
+    )  # that there is no process group is meant
 
     pieces: dict[str, list[Any]] = {}
     dims: dict[str, int | None] = {}

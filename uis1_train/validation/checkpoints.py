@@ -7,12 +7,11 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 from sopbench.adapters import get_adapter
 from sopbench.clients.base import Policy
-from sopbench.errors import DataError, UsageError
+from sopbench.errors import DataError
 from sopbench.files import read_json, write_json
 from sopbench.runs.config import RunConfig
 from sopbench.waiting import wait_for
@@ -125,23 +124,17 @@ def _served(
 def _local(
     model: Path, name: str, settings: ValidationSettings, folder: Path
 ) -> Iterator[tuple[Callable[[RunConfig], RunConfig], Policy]]:
-    if find_spec("torch") is None:
-        raise UsageError(
-            "there is no torch here to play a checkpoint in this process: use the training environment (scripts/setup_train.py), or how: serve"
-        )
-    from uis1_train.embedded.decoding import Decoder
-    from uis1_train.embedded.featurize import Featurizer
-    from uis1_train.embedded.model import load_model
-    from uis1_train.policies.local import InProcess, LocalPolicy
+    from uis1_train.validation.local import local_policy
 
-    loaded, most = load_model(model), settings.max_tokens or 512
-    policy = LocalPolicy(
-        Decoder(loaded, Featurizer(loaded, max_prompt=max(1, loaded.context - most))),
+    policy = local_policy(
+        model,
         temperature=settings.temperature or 0.0,
-        max_tokens=most,
-        max_batch=settings.concurrency,
+        max_tokens=settings.max_tokens or 512,
+        concurrency=settings.concurrency,
         name=name,
     )
+    from uis1_train.policies.local import InProcess
+
     try:
         yield (lambda config: config), InProcess(policy)
     finally:
