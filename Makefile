@@ -37,9 +37,9 @@ test-train: setup-train
 	$(TRAIN)/pytest tests/train
 
 study: setup-train
-	$(TRAIN)/python -m uis1_train.tiny.study
+	$(TRAIN)/python -m uis1_train.tiny study --out out/study
 
-e2e: setup
+e2e: setup-train
 	@tests/e2e/setup_vllm.sh
 	$(BIN)/pytest tests/e2e -m e2e -o addopts="--strict-markers"
 
