@@ -93,8 +93,9 @@ def register(app: typer.Typer) -> None:
         from sopbench.cli.terminal import print_json
 
         chosen = list(overrides or ())
-        node = _current(config, tuple(chosen), embedded=embedded)
         names = only or [*VALUES, "data"]
+        require_known(names)
+        node = _current(config, tuple(chosen), embedded=embedded)
         runs = grid(names, _numbers(data_sizes, "--data-sizes"), _numbers(seeds, "--seeds"), node, embedded=embedded)
         base = ["--embedded"] if embedded else []
         commands = {
@@ -119,14 +120,8 @@ def register(app: typer.Typer) -> None:
 def grid(
     only: list[str], data_sizes: list[int], seeds: list[int], current: Mapping[str, Any], *, embedded: bool
 ) -> list[Ablation]:
-    """All runs in order. `current`: what the configuration has (by the names of `SETTINGS`, and `train_files`): runs that would be equal to it are one, `base`.
-
-    Raises `UsageError` for a name that is no ablation.
-    """
+    """All runs in order. `current`: what the configuration has (by the names of `SETTINGS`, and `train_files`): runs that would be equal to it are one, `base`."""
     node = "method" if embedded else "uis1"
-    unknown = [name for name in only if name not in VALUES and name != "data"]
-    if unknown:
-        raise UsageError(f"no ablation is called {unknown[0]!r}; there are: {', '.join([*VALUES, 'data'])}")
     runs: dict[str, Ablation] = {}
     for seed in seeds:
         mark = f"-seed{seed}" if len(seeds) > 1 else ""
@@ -146,6 +141,13 @@ def grid(
                     called, Ablation(called, (chance,) if same else (f"{node}.{SETTINGS[name]}={value}", chance))
                 )
     return list(runs.values())
+
+
+def require_known(names: list[str]) -> None:
+    """Raise `UsageError` for a name that is no ablation."""
+    for name in names:
+        if name not in VALUES and name != "data":
+            raise UsageError(f"no ablation is called {name!r}; there are: {', '.join([*VALUES, 'data'])}")
 
 
 def _same(current: Any, value: str) -> bool:

@@ -52,7 +52,7 @@ def check_overrides(overrides: Sequence[str], known: Iterable[str]) -> None:
         if free := next((f for f in FREE if key.startswith(f"{f}.") and f != "uis1"), None):
             raise UsageError(f"{key} is not in the configuration yet: add it with +{override} ({free} takes anything)")
         raise UsageError(
-            f"there is no setting {key!r}{meant(key, names | tables) or '.'} To add a key that verl hands on, write +{override}"
+            f"there is no setting {key!r}{meant(key, names) or '.'} To add a key that verl hands on, write +{override}"
         )
 
 
