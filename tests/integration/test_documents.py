@@ -11,6 +11,7 @@ import pytest
 import typer.main
 
 from sopbench.cli import build
+from uis1_train.cli import build as build_trainer
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("emulator/**/*.md")])
@@ -21,13 +22,13 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def commands() -> list[tuple[str, str]]:
-    """Every line of a code block that calls sopbench, its continuation lines joined."""
+    """Every line of a code block that calls sopbench or uis1-train, its continuation lines joined."""
     found = []
     for page in PAGES:
         for language in ("", "sh", "bash", "console"):
             for block in blocks(page, language):
                 lines = [line.removeprefix("$ ") for line in block.replace("\\\n", " ").splitlines()]
-                found += [(page.name, line) for line in lines if line.startswith("sopbench ")]
+                found += [(page.name, line) for line in lines if line.startswith(("sopbench ", "uis1-train "))]
     return found
 
 
@@ -40,8 +41,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize(("page", "line"), commands())
 def test_commands_in_the_docs_exist_with_their_options(page: str, line: str) -> None:
-    words = shlex.split(line.split(" | ")[0].split(" > ")[0], comments=True)[1:]
-    command: Any = typer.main.get_command(build())
+    program, *words = shlex.split(line.split(" | ")[0].split(" > ")[0], comments=True)
+    command: Any = typer.main.get_command({"sopbench": build, "uis1-train": build_trainer}[program]())
     while words and hasattr(command, "commands"):
         if words[0] in command.commands:
             command = command.commands[words.pop(0)]
