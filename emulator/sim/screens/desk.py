@@ -1,0 +1,252 @@
+"""A plain screen for phones whose apps are not drawn: it says which app is in front, and shows the few forms that tools wait for.
+
+Any app that is installed can be brought to the front. What an app shows is a `Form`: lines of text and buttons; `FORMS` makes them from
+intents, so a new one is a function and a line.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+
+from PIL import Image, ImageDraw, ImageFont
+
+from emulator.sim.databases import execute
+from emulator.sim.packages import LAUNCHER, Package
+from emulator.sim.pictures import png
+from emulator.sim.screens.base import Intent, Reply, Screen
+from emulator.sim.system_apps import CALLS, CONTACTS
+from emulator.sim.ui import Bounds, Element
+from sopbench.geometry import Size
+
+if TYPE_CHECKING:
+    from emulator.sim.android import Android
+
+SIZE: Final = Size(1080, 2400)
+MARGIN: Final = 60
+ROW: Final = 160
+TOP: Final = 240
+CLIPPER: Final = "ca.zgrs.clipper"
+"""Package of the clipboard helper that agents install; its broadcasts are answered here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a form. `action` names what a tap does (see `DeskScreen._press`)."""
+
+    id: str
+    text: str
+    action: str = ""
+
+
+@dataclass(slots=True)
+class Form:
+    title: str
+    lines: list[Line] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _State:
+    front: str = LAUNCHER
+    form: Form = field(default_factory=lambda: Form("Home"))
+    typed: str = ""
+
+
+def _contact(intent: Intent) -> Form:
+    values = {"name": intent.text("name"), "phone": intent.text("phone"), "email": intent.text("email")}
+    lines = [
+        Line("name", values["name"]),
+        Line("phone", values["phone"]),
+        Line("save", "SAVE", "save_contact"),
+        Line("cancel", "Cancel", "home"),
+    ]
+    return Form("Create contact", lines, values)
+
+
+def _call(intent: Intent) -> Form:
+    number = intent.data.removeprefix("tel:")
+    return Form("Calling", [Line("number", number), Line("end", "End call", "end_call")], {"number": number})
+
+
+def _message(intent: Intent) -> Form:
+    number = intent.data.partition(":")[2]
+    return Form("New message", [Line("to", number), Line("body", intent.text("sms_body"))], {"number": number})
+
+
+FORMS: Final[dict[tuple[str, str], tuple[str, Callable[[Intent], Form]]]] = {
+    ("android.intent.action.INSERT", "vnd.android.cursor.dir/contact"): (
+        "com.google.android.contacts/com.android.contacts.activities.ContactEditorActivity", _contact),
+    ("android.intent.action.CALL", ""): ("com.google.android.dialer/com.android.incallui.InCallActivity", _call),
+    ("android.intent.action.SENDTO", ""): ("com.google.android.apps.messaging/.conversation.screen.ConversationActivity", _message),
+}  # fmt: skip
+"""(action, type) of an intent -> the activity that it starts, and what that shows."""
+
+
+class DeskScreen(Screen):
+    name: ClassVar[str] = "desk"
+    packages: tuple[Package, ...] = ()
+
+    def __init__(self) -> None:
+        self._state = _State()
+        self._android: Android | None = None
+
+    def attach(self, android: Android) -> None:
+        self._android = android
+
+    @property
+    def android(self) -> Android:
+        assert self._android is not None, "attach() first"
+        return self._android
+
+    # ---- looking
+    @property
+    def size(self) -> Size:
+        return SIZE
+
+    @property
+    def foreground(self) -> str:
+        return self._state.front
+
+    def _rows(self) -> list[tuple[Line, Bounds]]:
+        return [
+            (line, (MARGIN, TOP + place * ROW, SIZE.width - MARGIN, TOP + (place + 1) * ROW - 20))
+            for place, line in enumerate(self._state.form.lines[:12])
+        ]
+
+    def image(self) -> Image.Image:
+        image = Image.new("RGB", (SIZE.width, SIZE.height), "#F4F4F8")
+        draw = ImageDraw.Draw(image)
+        draw.rectangle((0, 0, SIZE.width, 200), "#33415C")
+        draw.text((MARGIN, 110), _shown(self._state.form.title), "#FFFFFF", ImageFont.load_default(56))
+        for line, box in self._rows():
+            if line.action:
+                draw.rounded_rectangle(box, 24, "#C9D3E8")
+            draw.text((box[0] + 30, box[1] + 45), _shown(line.text), "#111111", ImageFont.load_default(44))
+        draw.text(
+            (MARGIN, SIZE.height - 100),
+            f"simulated phone: {_shown(self._state.front)}",
+            "#777777",
+            ImageFont.load_default(32),
+        )
+        return image
+
+    def png(self) -> bytes:
+        return png(self.image())
+
+    def elements(self) -> list[Element]:
+        package = self._state.front.partition("/")[0]
+        title = Element(
+            "title", "android.widget.TextView", (0, 0, SIZE.width, 200), self._state.form.title, package=package
+        )
+        return [title] + [
+            Element(
+                line.id,
+                "android.widget.Button" if line.action else "android.widget.TextView",
+                box,
+                line.text,
+                package=package,
+                clickable=bool(line.action),
+            )
+            for line, box in self._rows()
+        ]
+
+    # ---- touching
+    def tap(self, x: float, y: float) -> None:
+        for line, (left, top, right, bottom) in self._rows():
+            if line.action and left <= x < right and top <= y < bottom:
+                self._press(line.action)
+                return
+
+    def hold(self, x: float, y: float, ms: float) -> None:
+        self.tap(x, y)
+
+    def swipe(self, x1: float, y1: float, x2: float, y2: float, ms: float) -> None:
+        return
+
+    def text(self, text: str) -> None:
+        self._state.typed = (self._state.typed + text)[-2000:]
+
+    def key(self, code: str) -> None:
+        if code in ("home", "3", "back", "4"):
+            self._go_home()
+
+    def _press(self, action: str) -> None:
+        form, files = self._state.form, self.android.files
+        if action == "save_contact":
+            values = [form.values["name"], form.values["phone"], form.values["email"]]
+            execute(files, CONTACTS, "INSERT INTO phones (display_name, number, email) VALUES (?, ?, ?)", values)
+        elif action == "end_call":
+            self.android.telephony.state = 0
+        self._go_home()
+
+    def _go_home(self) -> None:
+        self._state = _State()
+
+    # ---- apps
+    def start(self, intent: Intent) -> bool:
+        known = FORMS.get((intent.action, intent.type)) or FORMS.get((intent.action, ""))
+        if known is not None and not intent.component:
+            component, form = known
+            self._state = _State(component, form(intent))
+            if intent.action == "android.intent.action.CALL":
+                self._begin_call(self._state.form.values["number"])
+            return True
+        if "android.intent.category.HOME" in intent.categories:
+            self._go_home()
+            return True
+        package = intent.component.partition("/")[0] or intent.package
+        if not package and intent.data:
+            self._state = _State(
+                "com.android.chrome/com.google.android.apps.chrome.Main",
+                Form("Browser", [Line("address", intent.data)]),
+            )
+            return True
+        if self.android.packages.get(package) is None:
+            return False
+        activity = intent.component.partition("/")[2] or ".Main"
+        self._state = _State(f"{package}/{activity}", Form(self._label(package)))
+        return True
+
+    def _begin_call(self, number: str) -> None:
+        self.android.telephony.state, self.android.telephony.number = 2, number
+        now = int(self.android.clock.now() * 1000)
+        execute(self.android.files, CALLS, "INSERT INTO calls (number, date, type) VALUES (?, ?, 2)", [number, now])
+
+    def _label(self, package: str) -> str:
+        found = self.android.packages.get(package)
+        return (found.label if found else "") or package
+
+    def launch(self, name: str) -> bool:
+        for package in self.android.packages.installed.values():
+            if package.component and name.casefold() in (package.name.casefold(), package.label.casefold()):
+                self._state = _State(package.component, Form(package.label or package.name))
+                return True
+        return False
+
+    def stop(self, package: str) -> None:
+        if self._state.front.partition("/")[0] == package:
+            self._go_home()
+
+    def receive(self, intent: Intent) -> Reply | None:
+        """The clipboard helper: `clipper.set -e text T` and `clipper.get`."""
+        if intent.action == "clipper.set":
+            self.android.clipboard = intent.text("text")
+            return Reply(-1, "Text is copied into clipboard.")
+        if intent.action == "clipper.get":
+            return Reply(-1, self.android.clipboard)
+        return None
+
+    # ---- snapshots
+    def save(self) -> object:
+        return copy.deepcopy(self._state)
+
+    def load(self, saved: object) -> None:
+        self._state = copy.deepcopy(cast(_State, saved))
+
+
+def _shown(text: str) -> str:
+    """What the built-in font can draw."""
+    return text[:60].encode("ascii", "replace").decode()
