@@ -18,6 +18,7 @@ def build() -> typer.Typer:
     """The whole command line as a typer application."""
     from sopbench.cli import (
         adapters,
+        board,
         compare,
         data,
         doctor,
@@ -33,8 +34,10 @@ def build() -> typer.Typer:
         score,
         serve,
         show,
+        submit,
         suites,
         verdicts,
+        verify,
     )
 
     app = typer.Typer(
@@ -68,6 +71,9 @@ def build() -> typer.Typer:
         link,
         score,
         verdicts,
+        submit,
+        verify,
+        board,
         doctor,
         serve,
         suites,

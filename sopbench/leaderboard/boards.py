@@ -40,12 +40,14 @@ class DataPin(_Frozen):
 
 class Limits(_Frozen):
     """images: the most screens that a request may carry. max_tokens: the most that a reply may be asked to have. repeats: the most times the data may be played.
-    not_scored: how many episodes (static: steps) may be without a verdict, in percent."""
+    not_scored: how many episodes (static: steps) may be without a verdict, in percent. side: the longest side that a screen may be said to have, in pixels,
+    where the screens themselves are not at hand."""
 
     images: Annotated[int, Field(ge=0)]
     max_tokens: Annotated[int, Field(ge=1)]
     repeats: Annotated[int, Field(ge=1)]
     not_scored: Annotated[float, Field(ge=0, le=100)] = 0.0
+    side: Annotated[int, Field(ge=1)] = 3200
 
 
 class Published(_Frozen):

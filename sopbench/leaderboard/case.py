@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,6 @@ from sopbench.leaderboard.boards import Board, Boards
 from sopbench.leaderboard.metadata import Metadata
 from sopbench.leaderboard.reading import Submission
 from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunInfo
-from sopbench.runs.records import EpisodeEnd, StepRecord
 from sopbench.scoring.base import Profile
 from sopbench.suites.base import DataSource, Loaded, Suite
 from sopbench.trajectory import Trajectory
@@ -21,6 +20,10 @@ from sopbench.trajectory import Trajectory
 
 class Refused(SopbenchError):
     """A rule is broken; the message says what to fix."""
+
+
+class NoData(Refused):
+    """The board's data is not on this machine: nothing can be judged here."""
 
 
 class Skipped(SopbenchError):
@@ -35,6 +38,8 @@ class Case:
     boards: Boards
     source: DataSource
     every_screen: bool = False
+    known: MutableMapping[str, Loaded] = field(default_factory=dict)
+    """Data by board that was read before, for other submissions."""
     _metadata: Metadata | None = None
     _board: Board | None = None
     _info: RunInfo | None = None
@@ -42,9 +47,18 @@ class Case:
     _loaded: Loaded | None = None
     _adapter: Adapter | None = None
     profile: Profile | None = None
-    records: Sequence[StepRecord | EpisodeEnd] = ()
     logs: dict[EpisodeKey, EpisodeLog] = field(default_factory=dict)
+    """What a summary is made of: no replies (see `journal`)."""
+    key_found: str | None = None
+    replies_sha256: str | None = None
+    reproduced: bool = False
+    """Whether every reply was had again from a built-in policy."""
+    screen_sizes: dict[str, int] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def has_metadata(self) -> bool:
+        return self._metadata is not None
 
     @property
     def metadata(self) -> Metadata:

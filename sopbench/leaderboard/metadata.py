@@ -7,7 +7,7 @@ import re
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from sopbench.errors import DataError
 from sopbench.leaderboard.plain_text import Line, Link, Prose
@@ -19,6 +19,13 @@ def _contact(text: str) -> str:
     if not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+|https://\S+|@[A-Za-z0-9-]{1,60}", text):
         raise ValueError("must be a mail address, an https:// address or an @handle")
     return text
+
+
+def _day(value: object) -> object:
+    """Of a text, only YYYY-MM-DD: seconds since 1970 would be taken too."""
+    if isinstance(value, str) and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
+        raise ValueError("must be YYYY-MM-DD")
+    return value
 
 
 class Links(BaseModel):
@@ -38,7 +45,7 @@ class Metadata(BaseModel):
     board: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")]
     model: Line
     organisation: Line
-    date: date
+    date: Annotated[date, BeforeValidator(_day)]
     contact: Annotated[Line, AfterValidator(_contact)]
     links: Links = Links()
     weights_open: bool
@@ -70,6 +77,14 @@ def metadata_of(values: dict[str, Any], where: str) -> Metadata:
         return Metadata.model_validate(values)
     except ValidationError as error:
         raise DataError(f"{where}: {first_fault(error)}") from error
+
+
+def check_field(name: str, value: object) -> None:
+    """Raise `DataError` where `value` is not fit for the field `name`."""
+    try:
+        TypeAdapter(Metadata.model_fields[name].rebuild_annotation()).validate_python(value)
+    except ValidationError as error:
+        raise DataError(f"{name.replace('_', ' ')}: {first_fault(error)}") from error
 
 
 def write_metadata(metadata: Metadata) -> bytes:

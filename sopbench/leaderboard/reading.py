@@ -35,12 +35,15 @@ MAX_SUBMISSION: Final = 10 * 1024 * 1024
 """Bytes of all files together, as they lie there."""
 MAX_JOURNAL: Final = 128 * 1024 * 1024
 """Bytes of the journal once decompressed: a full run of 8,444 steps has about 15 million."""
-MAX_LINE: Final = 2 * 1024 * 1024
+MAX_LINE: Final = 512 * 1024
 MAX_MEMBERS: Final = 64
 MAX_TAR: Final = MAX_SUBMISSION + MAX_MEMBERS * 10 * 1024
 """Bytes of an unpacked tar archive: the files, and generous headers."""
-MAX_WINDOW: Final = 2**27
-"""The most memory that the decompressor may set aside for one frame (zstd's own default limit)."""
+MAX_WINDOW: Final = 2**25
+"""The most memory that zstandard may set aside for one frame; its strongest ordinary level asks for a quarter of it."""
+MAX_XZ_MEMORY: Final = 2**27
+"""What `xz -9` needs, and some."""
+_ZIP_ENTRY: Final = b"PK\x01\x02"
 
 _BROKEN: Final = (
     zipfile.BadZipFile,
@@ -124,11 +127,10 @@ def _from_folder(path: Path) -> dict[str, bytes]:
 
 
 def _from_zip(data: bytes) -> Iterator[tuple[str, IO[bytes]]]:
+    if data.count(_ZIP_ENTRY) > MAX_MEMBERS:  # counted before Python makes an object of each
+        raise DataError(f"the archive has more than {MAX_MEMBERS} members")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = archive.infolist()
-        if len(members) > MAX_MEMBERS:
-            raise DataError(f"the archive has {len(members)} members, more than {MAX_MEMBERS}")
-        for member in members:
+        for member in archive.infolist():
             kind = stat.S_IFMT(member.external_attr >> 16)
             if member.is_dir():
                 _checked_member(member.filename.rstrip("/"), folder=True)
@@ -137,6 +139,8 @@ def _from_zip(data: bytes) -> Iterator[tuple[str, IO[bytes]]]:
                 raise DataError(f"{_name(member.filename)} is a link or a device; an archive may hold plain files only")
             if member.flag_bits & 0x1:
                 raise DataError(f"{_name(member.filename)} is encrypted")
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise DataError(f"{_name(member.filename)} is packed in an unusual way; use deflate")
             with archive.open(member) as handle:
                 yield member.filename, handle
 
@@ -162,7 +166,7 @@ def _plain_tar(data: bytes) -> bytes:
     if data.startswith(b"\x1f\x8b"):
         found = zlib.decompressobj(wbits=31).decompress(data, MAX_TAR + 1)
     elif data.startswith(b"\xfd7zXZ\0"):
-        found = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_WINDOW).decompress(data, MAX_TAR + 1)
+        found = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY).decompress(data, MAX_TAR + 1)
     else:
         found = data
     if len(found) > MAX_TAR:
@@ -212,7 +216,7 @@ def journal_lines(data: bytes) -> Iterator[bytes]:
     total = 0
     rest = b""
     try:
-        reader = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(data, read_across_frames=False)
+        reader = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(data, read_across_frames=True)
         with reader:
             while block := reader.read(1 << 18):
                 total += len(block)

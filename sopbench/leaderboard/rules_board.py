@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sopbench.adapters import ADAPTERS, get_adapter
+from sopbench.clients import BUILTIN_PREFIX
 from sopbench.errors import PromptError, SopbenchError, UsageError
-from sopbench.leaderboard.case import Case, Refused
+from sopbench.leaderboard.case import Case, NoData, Refused
 from sopbench.leaderboard.reading import METADATA
 from sopbench.prompts.choosing import checked_wanted, choose
 from sopbench.scoring import get_profile
@@ -51,22 +52,32 @@ def data(case: Case) -> str:
     wanted = {"data_sha256": pinned.data_sha256, "ids_sha256": pinned.ids_sha256, "n_trajectories": pinned.n}
     _same({key: facts[key] for key in wanted}, wanted, "data")
     case._suite = get_suite(case.board.suite)
+    if case.suite.needs_data and case.source.file is None:
+        raise NoData(
+            f"the board's data is needed to judge replies again: --data FILE ({pinned.source}), and --images DIR where its screens are here"
+        )
     try:
-        loaded = case.suite.load(case.source)
+        loaded = case.known.get(case.board.id) or case.suite.load(case.source)
     except SopbenchError as error:
-        raise Refused(f"the board's data is needed to judge replies again ({pinned.source}): {error}") from error
+        raise Refused(f"the board's data cannot be read ({pinned.source}): {error}") from error
     _same(
         {"data_sha256": loaded.sha256, "ids_sha256": loaded.ids_sha256},
         {"data_sha256": pinned.data_sha256, "ids_sha256": pinned.ids_sha256},
         "data on this machine",
     )
-    case._loaded = loaded
+    case._loaded = case.known[case.board.id] = loaded
     return f"{pinned.n:,} episodes, data {pinned.data_sha256[:12]}"
 
 
 def limits(case: Case) -> str:
     facts, most = case.facts, case.board.limits
     sampling = facts.get("sampling") or {}
+    kind = facts.get("policy", {}).get("kind")
+    builtin = kind == "builtin"
+    if builtin != facts["model"].startswith(BUILTIN_PREFIX) and kind != "tiny":
+        raise Refused("a built-in policy's name and its kind do not fit together")
+    if not sampling and not builtin:
+        raise Refused("the run does not tell how replies were sampled; only a built-in policy has nothing to tell")
     tokens = sampling.get("max_tokens")
     if facts["images"] > most.images:
         raise Refused(

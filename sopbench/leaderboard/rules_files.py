@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from typing import Any
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -14,12 +15,13 @@ from sopbench.leaderboard.case import Case, Refused
 from sopbench.leaderboard.metadata import Metadata, read_metadata
 from sopbench.leaderboard.plain_text import plain
 from sopbench.leaderboard.reading import FILES, METADATA, RUN, SUMMARY, SUMMED, SUMS
-from sopbench.leaderboard.scrub import KEPT_SETTINGS, private_parts, short_model
+from sopbench.leaderboard.scrub import KEPT_SETTINGS, KEYS, private_parts, short_model
+from sopbench.leaderboard.strict_json import json_object
 from sopbench.runs.folder import RunInfo
 from sopbench.runs.shapes import first_fault
 
-MAX_JSON = 4 * 1024 * 1024
-MAX_DEPTH = 40
+MAX_RUN: Final = 256 * 1024
+MAX_TEXT: Final = 1_000
 
 
 def files(case: Case) -> str:
@@ -48,13 +50,9 @@ def sums(case: Case) -> str:
 
 def metadata(case: Case) -> str:
     case._metadata = read_metadata(case.submission.file(METADATA))
-    found = list(
-        private_parts(
-            {k: v for k, v in case.metadata.model_dump(mode="json").items() if k in ("notes", "training_data")}
-        )
-    )
-    if keys := [where for where, what in found if "key" in what or "token" in what]:
-        raise Refused(f"{METADATA}: {keys[0]} looks as if it held a key")
+    for where, what in private_parts(case.metadata.model_dump(mode="json")):
+        if what in KEYS:
+            raise Refused(f"{METADATA}: {where} looks as if it held {what}; the file will be public")
     return f"{case.metadata.organisation}: {case.metadata.model}"
 
 
@@ -76,45 +74,9 @@ def folder_name(metadata: Metadata) -> str:
     return "_".join([metadata.date.isoformat(), *words])
 
 
-def json_object(data: bytes, where: str) -> dict[str, Any]:
-    """JSON from strangers: bounded in size and depth, no NaN, no doubled names."""
-    if len(data) > MAX_JSON:
-        raise Refused(f"{where} is larger than {MAX_JSON} bytes")
-    try:
-        value = json.loads(data, parse_constant=_no_constant, object_pairs_hook=_once)
-        _bounded(value, where)
-    except (ValueError, RecursionError) as error:
-        raise Refused(f"{where} is not JSON as a run writes it ({str(error)[:120]})") from error
-    if not isinstance(value, dict):
-        raise Refused(f"{where} is not a JSON object")
-    return value
-
-
-def _no_constant(word: str) -> float:
-    raise ValueError(f"{word} is no number of JSON")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return found
-
-
-def _bounded(value: Any, where: str, depth: int = 0) -> None:
-    if depth > MAX_DEPTH:
-        raise Refused(f"{where} is nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, dict):
-        for item in value.values():
-            _bounded(item, where, depth + 1)
-    elif isinstance(value, list):
-        for item in value:
-            _bounded(item, where, depth + 1)
-
-
 def run(case: Case) -> str:
     try:
-        case._info = RunInfo.model_validate(json_object(case.submission.file(RUN), RUN))
+        case._info = RunInfo.model_validate(json_object(case.submission.file(RUN), RUN, limit=MAX_RUN))
     except ValidationError as error:
         raise Refused(f"{RUN} is not what a run writes ({first_fault(error)})") from error
     try:
@@ -125,24 +87,32 @@ def run(case: Case) -> str:
 
 
 def text(case: Case) -> str:
-    """Names that the page shows must be seen as themselves."""
-    facts = case.facts
-    shown = {
-        "facts.model": facts["model"],
-        "facts.suite": facts["suite"],
-        "facts.adapter.name": facts["adapter"]["name"],
-        "facts.adapter.prompt.note": facts["adapter"]["prompt"]["note"],
-        "id": case.info.id,
-        "version": case.info.version,
-    }
-    for where, value in shown.items():
+    """Every name and text of run.json may be shown, and must be seen as itself."""
+    for where, value in _texts(case.info.model_dump(), ""):
         try:
-            if len(value) > 1000:
-                raise ValueError("is longer than 1000 characters")
+            if len(value) > MAX_TEXT:
+                raise ValueError(f"is longer than {MAX_TEXT} characters")
             plain(value)
         except ValueError as error:
-            raise Refused(f"{RUN}: {where} {error}") from error
+            raise Refused(f"{RUN}: {ascii(where[:100])[1:-1]} {error}") from error
+    try:
+        datetime.fromisoformat(case.info.created)
+    except ValueError as error:
+        raise Refused(f"{RUN}: `created` is no time") from error
     return "every name is seen as itself"
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text of a JSON tree, names included, with the place where it stands."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield path or "a name", key
+            yield from _texts(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, path)
+    elif isinstance(value, str):
+        yield path, value
 
 
 def scrubbed(case: Case) -> str:
@@ -158,6 +128,6 @@ def scrubbed(case: Case) -> str:
     for name, value in ((RUN, info.model_dump()), (SUMMARY, json_object(case.submission.file(SUMMARY), SUMMARY))):
         for where, what in private_parts(value):
             raise Refused(
-                f"{name}: {where[:100]} looks like {what} of your machine; `sopbench submit` leaves such things out"
+                f"{name}: {ascii(where[:100])[1:-1]} looks like {what} of your machine; `sopbench submit` leaves out what it can, a run without it is the other way"
             )
     return "no keys, addresses or paths"

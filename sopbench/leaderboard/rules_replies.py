@@ -2,76 +2,99 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 from sopbench.actions import to_released
 from sopbench.adapters.base import ParsedReply, ParseFailure
 from sopbench.clients.prompt_hash import image_hashes, prompt_sha256
 from sopbench.errors import DataError, SopbenchError
+from sopbench.leaderboard import journal
 from sopbench.leaderboard.case import Case, Refused, Skipped
-from sopbench.leaderboard.reading import STEPS, journal_lines
+from sopbench.leaderboard.journal import Kept
+from sopbench.leaderboard.reading import STEPS
 from sopbench.leaderboard.recorded import as_recorded, screen_of
+from sopbench.leaderboard.reproducing import check_reply, policy_of
 from sopbench.leaderboard.rules_board import has_texts
-from sopbench.leaderboard.scrub import PRIVATE, scrubbed_record
+from sopbench.leaderboard.scrub import KEYS, PRIVATE, scrubbed_record
 from sopbench.protocols.online import OnlineEpisode
 from sopbench.protocols.semi_online import Pending, SemiOnlineEpisode, StepResult
 from sopbench.protocols.static import StaticEpisode
-from sopbench.runs.folder import EpisodeLog, read_record
+from sopbench.runs.folder import EpisodeLog
 from sopbench.runs.records import EpisodeEnd, FailureRecord, StepRecord
 from sopbench.scoring.base import Verdict
+from sopbench.trajectory import Step
 
-KEYS = ("a key", "a bearer token")
+MOST_TRIES = 200_000
 
 
 def records(case: Case) -> str:
-    """One line a step (online: and one an episode), only of this data's episodes, nothing superseded, nothing after an end."""
+    """One line a step (online: and one an episode), only of this data's episodes, in the data's order, nothing superseded, nothing after an end."""
     lengths = {t.id: len(t) for t in case.loaded.trajectories} | {t.id: t.budget for t in case.loaded.tasks}
-    repeats = case.facts["repeats"]
-    most = sum(lengths.values()) * repeats + len(lengths) * repeats
-    found: list[StepRecord | EpisodeEnd] = []
-    seen: set[tuple[str, int, int]] = set()
-    for number, line in enumerate(journal_lines(case.submission.file(STEPS)), start=1):
-        where = f"{STEPS} line {number}"
-        if number > most:
+    places = {episode: place for place, episode in enumerate(case.loaded.ids)}
+    online, repeats = case.board.protocol == "online", case.facts["repeats"]
+    most = sum(lengths.values()) * repeats + (len(lengths) * repeats if online else 0)
+    kept, digest, lines, tries = Kept(), hashlib.sha256(), 0, 0
+    before: tuple[int, int, float] = (-1, -1, -1)
+    for where, record in journal.records(case.submission.file(STEPS)):
+        lines += 1
+        if lines > most:
             raise Refused(f"{where}: more lines than this data has steps")
-        record = read_record(line, where)
         if record.episode not in lengths or record.repeat >= repeats:
             raise Refused(
                 f"{where}: episode {ascii(record.episode)[:80]}, repeat {record.repeat}, is not of this run's data"
             )
-        step = -1 if isinstance(record, EpisodeEnd) else record.step
-        if step >= lengths[record.episode]:
-            raise Refused(f"{where}: episode {record.episode} has no step {step}")
-        key = (record.episode, record.repeat, step)
-        if key in seen:
-            raise Refused(
-                f"{where}: episode {record.episode} repeat {record.repeat} step {step} stands there twice; a submission has one line a step"
-            )
-        seen.add(key)
+        if isinstance(record, StepRecord) and record.step >= lengths[record.episode]:
+            raise Refused(f"{where}: episode {record.episode} has no step {record.step}")
+        place = (record.repeat, places[record.episode], record.step if isinstance(record, StepRecord) else math.inf)
+        if place == before:
+            raise Refused(f"{where} stands there twice; a submission has one line a step")
+        if place < before:
+            raise Refused(f"{where}: not in the data's order, or a line stands there twice; one line a step, in order")
+        before = place
+        if fault := journal.fault_of(record, online=online):
+            raise Refused(f"{where}: {fault}")
         if scrubbed_record(record) != record:
             raise Refused(
                 f"{where}: tells an endpoint's address or the words of an error; `sopbench submit` leaves them out"
             )
-        found.append(record)
-        case.logs.setdefault((record.episode, record.repeat), EpisodeLog()).add(record)
-    if sum(len(log.steps) + (log.end is not None) for log in case.logs.values()) != len(found):
-        raise Refused(f"{STEPS} mixes several attempts at an episode; a submission has the one that counts")
-    case.records = found
-    return f"{len(found):,} lines"
+        tries += len(record.attempts) if isinstance(record, StepRecord) else 0
+        if tries > MOST_TRIES:
+            raise Refused(f"{where}: more than {MOST_TRIES} attempts in all")
+        _look_for_keys(case, record)
+        digest.update(repr((record.episode, record.repeat, place[2], getattr(record, "reply", None))).encode())
+        _add(case, kept.of(record), where)
+    case.replies_sha256 = digest.hexdigest()
+    return f"{lines:,} lines"
+
+
+def _add(case: Case, record: StepRecord | EpisodeEnd, where: str) -> None:
+    log = case.logs.setdefault((record.episode, record.repeat), EpisodeLog())
+    if log.steps and record.attempt != log.attempt:
+        raise Refused(f"{where}: another attempt at the episode; a submission has the one that counts")
+    log.add(record)
+
+
+def _look_for_keys(case: Case, record: StepRecord | EpisodeEnd) -> None:
+    """Remember the first text that looks as if it held a key, for the rule `keys`."""
+    if case.key_found is not None:
+        return
+    texts = (record.reply or "", *record.notes) if isinstance(record, StepRecord) else record.answers
+    for text in texts:
+        for what in KEYS:
+            if PRIVATE[what].search(text):
+                step = f"step {record.step}" if isinstance(record, StepRecord) else "its end"
+                case.key_found = f"episode {record.episode} {step}: a text looks as if it held {what}"
+                return
 
 
 def keys(case: Case) -> str:
-    """No reply, thought or note holds what looks like a key: the file will be public."""
-    for record in case.records:
-        texts = (record.reply or "", *record.notes) if isinstance(record, StepRecord) else record.answers
-        for text in texts:
-            for what in KEYS:
-                if PRIVATE[what].search(text):
-                    step = record.step if isinstance(record, StepRecord) else "its end"
-                    raise Refused(
-                        f"episode {record.episode} step {step}: a text looks as if it held {what}; the file will be public"
-                    )
+    """No reply, thought or note holds what looks like a key."""
+    if case.key_found is not None:
+        raise Refused(f"{case.key_found}; the file will be public")
     return "no reply looks as if it held a key"
 
 
@@ -113,14 +136,20 @@ def _scored(log: EpisodeLog, *, online: bool) -> bool:
 def replies(case: Case) -> str:
     """Every raw reply, parsed and judged by this code, gives the line that was submitted; episodes end where their protocol ends them."""
     counts: Counter[str] = Counter()
+    policy = policy_of(case)
     for record, pending, parsed, verdict in replayed(case):
         _compare(case, record, parsed, verdict)
+        if policy is not None and pending is not None and case.board.protocol != "online":
+            step = case.trajectories[record.episode].steps[record.step]
+            check_reply(case, policy, record, pending, partial(step.action, pending.size))
         counts["steps"] += 1
         counts["unparsed"] += isinstance(parsed, ParseFailure)
         if pending is not None and has_texts(case):
             _compare_request(case, record, pending)
             counts["requests"] += 1
-    return f"{counts['steps']:,} replies judged again, {counts['unparsed']:,} of them no action"
+    case.reproduced = policy is not None and case.board.protocol != "online"
+    again = f"; {policy.model} asked again says the same" if policy is not None and case.reproduced else ""
+    return f"{counts['steps']:,} replies judged again, {counts['unparsed']:,} of them no action{again}"
 
 
 def requests(case: Case) -> str:
@@ -138,7 +167,7 @@ def replayed(case: Case) -> Iterator[tuple[StepRecord, Pending | None, ParsedRep
     trajectories = case.trajectories
     tasks = {t.id: t for t in case.loaded.tasks}
     images = case.facts["images"]
-    for (episode, repeat), log in case.logs.items():
+    for (episode, repeat), log in journal.episodes(case.submission.file(STEPS)):
         try:
             if case.board.protocol == "semi_online":
                 assert case.profile is not None
@@ -173,6 +202,8 @@ def _semi_online(
                 f"episode {record.episode} step {record.step}: the episode was over before, or a step is missing; a line was added or dropped"
             )
         if record.outcome != "scored":
+            if len(log.steps) > index + 1:
+                raise Refused(f"episode {record.episode} step {record.step} has no verdict, and steps after it have")
             return
         pending = episode.pending()
         result = episode.advance(_reply(record))
@@ -191,9 +222,9 @@ def _static(
             pending = episode.pending(record.step)
             told = episode.told(record.step)
             result: StepResult = episode.advance(record.step, _reply(record))
-            if record.told is not None and tuple(record.told) != told:
+            if record.told != told:
                 raise Refused(
-                    f"episode {record.episode} step {record.step}: the line says that the request told {list(record.told)}, it told {list(told)}"
+                    f"episode {record.episode} step {record.step}: the line says that the request told {_short(record.told)}, it told {list(told)}"
                 )
             yield record, pending, result.parsed, result.verdict
 
@@ -202,13 +233,12 @@ def _online(
     case: Case, goal: str, budget: int, log: EpisodeLog
 ) -> Iterator[tuple[StepRecord, Pending | None, ParsedReply | ParseFailure, None]]:
     steps = log.ordered()
-    if not steps:
-        if log.end is not None and log.end.outcome == "scored":
-            raise Refused(f"episode {log.end.episode} has a verdict and no step")
+    scored = log.end is not None and log.end.outcome == "scored"
+    if scored and not (steps and all(record.outcome == "acted" for record in steps)):
+        raise Refused(f"episode {steps[0].episode if steps else '?'}: a verdict, and a step without a reply, or none")
+    if not steps or steps[0].outcome != "acted":
         return
     screens = [screen_of(record) for record in steps if record.outcome == "acted"]
-    if not screens:
-        return
     episode = OnlineEpisode(goal, case.adapter, screens[0], budget=budget, images=case.facts["images"])
     for index, record in enumerate(steps):
         if record.outcome != "acted":
@@ -222,7 +252,7 @@ def _online(
         pending = episode.pending()
         result = episode.advance(_reply(record))
         yield record, pending, result.parsed, None
-    if log.end is not None and log.end.outcome == "scored":
+    if scored and log.end is not None:
         _compare_end(log.end, episode)
 
 
@@ -245,7 +275,6 @@ def _reply(record: StepRecord) -> str:
 
 def _compare(case: Case, record: StepRecord, parsed: ParsedReply | ParseFailure, verdict: Verdict | None) -> None:
     """The line says of its reply what this code says."""
-    assert record.screen is not None
     size = screen_of(record).size
     failure, action, thought = None, None, None
     if isinstance(parsed, ParseFailure):
@@ -259,6 +288,7 @@ def _compare(case: Case, record: StepRecord, parsed: ParsedReply | ParseFailure,
         "verdict": (record.verdict.model_dump() if record.verdict else None, verdict.as_dict() if verdict else None),
     }
     if verdict is not None:
+        said["of"] = (record.of, len(case.trajectories[record.episode]))
         said["gold"] = (record.gold, dict(case.trajectories[record.episode].steps[record.step].content))
     sent = case.adapter.sent_size(size)
     said["sent"] = (record.sent, (sent.width, sent.height))
@@ -282,31 +312,56 @@ def _compare_request(case: Case, record: StepRecord, pending: Pending) -> None:
 
 
 def screens(case: Case) -> str:
-    """The screens that requests carried are the data's, where those are here."""
+    """The screens that requests carried are the data's, where those are here; where they are not, sizes are at least such as one phone may have.
+
+    A size is what turns pixels into the unit coordinates that are judged: one that is made up would make misses hits.
+    """
     if not case.loaded.trajectories:
         raise Skipped("an online run's screens come from its environment")
-    hashes: dict[tuple[str, int], str] = {}
-    missing = compared = 0
+    sizes: Counter[str] = Counter()
+    compared = missing = 0
     for (episode, _), log in case.logs.items():
-        trajectory = case.trajectories[episode]
+        trajectory, seen = case.trajectories[episode], set()
         for record in log.ordered():
-            if record.outcome != "scored" or not record.images:
+            if record.outcome != "scored" or record.screen is None:
                 continue
-            key = (episode, record.step)
-            if key not in hashes:
-                try:
-                    hashes[key] = trajectory.steps[record.step].screen.sha256
-                except SopbenchError:
-                    missing += 1
-                    continue
-            compared += 1
-            if hashes[key] != record.images[-1]:
-                raise Refused(
-                    f"episode {episode} step {record.step}: the request carried another screen than the data's"
-                )
+            seen.add(tuple(sorted(record.screen)))
+            here = _compare_with_data(record, trajectory.steps[record.step], case.board.limits.side)
+            compared += here
+            missing += not here
+        if len(seen) > 1:
+            raise Refused(
+                f"episode {episode}: its screens have different sizes, {_short(sorted(seen))}: one phone has one"
+            )
+        sizes.update(f"{short}x{long}" for short, long in seen)
+    case.screen_sizes = dict(sizes.most_common())
     if not compared:
-        raise Skipped("the data's screens are not on this machine; give their folder with --images")
+        raise Skipped(
+            f"the data's screens are not on this machine (their folder is given with --images); sizes told: {', '.join(sizes)[:200]}"
+        )
     return f"{compared:,} screens are the data's" + (f"; {missing:,} are not on this machine" if missing else "")
+
+
+def _compare_with_data(record: StepRecord, step: Step, most: int) -> bool:
+    """Whether the data's own screen is here, and then the same as the line's in size and content."""
+    assert record.screen is not None
+    where = f"episode {record.episode} step {record.step}"
+    try:
+        digest, size = step.screen.sha256, step.screen.size
+    except SopbenchError:
+        points = [step.content[key] for key in ("coordinate", "coordinate2") if key in step.content]
+        if max(record.screen) > most or any(
+            x > side for point in points for x, side in zip(point, record.screen, strict=True)
+        ):
+            raise Refused(
+                f"{where}: a screen of {_short(record.screen)} is larger than {most}, or does not hold the expert's point"
+            ) from None
+        return False
+    if (size.width, size.height) != record.screen:
+        raise Refused(f"{where}: the line says that the screen has {_short(record.screen)}, the data's has {size}")
+    if record.images and digest != record.images[-1]:
+        raise Refused(f"{where}: the request carried another screen than the data's")
+    return True
 
 
 def _short(value: object) -> str:

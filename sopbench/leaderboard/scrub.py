@@ -18,15 +18,18 @@ ENDPOINT: Final = "endpoint"
 PRIVATE: Final = {
     "a key": re.compile(r"\b(sk|pk|rk|hf|ghp|gho|github_pat|xox[abp]|AKIA|AIza)[-_]?[A-Za-z0-9_-]{16,}"),
     "a bearer token": re.compile(r"\b[Bb]earer\s+[A-Za-z0-9._~+/-]{12,}"),
-    "a home folder": re.compile(r"(/home/|/root/|/Users/|/mnt/|/data/|[A-Za-z]:\\Users\\)[\w.-]+"),
+    "a home folder": re.compile(r"(?<![\w.:-])(/home/|/root/|/Users/|/mnt/|/data/|[A-Za-z]:\\Users\\)[\w.-]+"),
     "an address": re.compile(r"\b(https?|wss?|ssh)://[^\s\"']+|\b(?:\d{1,3}\.){3}\d{1,3}(:\d+)?\b|\blocalhost\b"),
 }
+KEYS: Final = ("a key", "a bearer token")
+"""Of `PRIVATE`, what is looked for in texts that models and submitters wrote too: they may well speak of folders and addresses."""
 
 
 def private_parts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """(where, what) for every text of a JSON tree that looks as if it told of the submitter's machine."""
     if isinstance(value, dict):
         for key, item in value.items():
+            yield from private_parts(str(key), path or "a name")
             yield from private_parts(item, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sopbench.errors import UsageError
 from sopbench.files import as_json
@@ -24,6 +24,8 @@ from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunFolder
 from sopbench.runs.records import EpisodeEnd, StepRecord
 from sopbench.suites import get_suite, source_of
 from sopbench.suites.base import DataSource, Loaded
+
+DEFAULT_PATTERN: Final = DataSource().pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def submit(
     left_out = [
         f"settings.{key}"
         for key, value in info.settings.items()
-        if key not in new_info.settings and value not in (None, [], False)
+        if key not in new_info.settings and value not in (None, [], False, DEFAULT_PATTERN)
     ]
     if new_info.facts["model"] != info.facts["model"]:
         left_out.append("the folders in the model's name")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -10,10 +10,10 @@ from typing import Any, Final, Literal
 from sopbench.errors import SopbenchError
 from sopbench.leaderboard import rules_board, rules_files, rules_numbers, rules_replies
 from sopbench.leaderboard.boards import Boards, load_boards
-from sopbench.leaderboard.case import Case, Rule, Skipped
+from sopbench.leaderboard.case import Case, NoData, Rule, Skipped
 from sopbench.leaderboard.reading import read_submission
 from sopbench.leaderboard.row import Row, row_of
-from sopbench.suites.base import DataSource
+from sopbench.suites.base import DataSource, Loaded
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("files", "exactly the files of a submission, small, plain", rules_files.files),
@@ -55,11 +55,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """`row` is the line as the board would show it; None where the submission is refused."""
+    """`row` is the line as the board would show it; None where the submission is refused. `folder` is the name that its folder should have."""
 
     where: str
     results: tuple[Result, ...]
     row: Row | None
+    folder: str | None = None
+    unjudged: bool = False
+    """Whether all that is wrong is that the board's data is not on this machine."""
 
     @property
     def ok(self) -> bool:
@@ -74,6 +77,8 @@ class Verification:
         return {
             "submission": self.where,
             "ok": self.ok,
+            "unjudged": self.unjudged,
+            "folder": self.folder,
             "checks": checks,
             "row": self.row.as_dict() if self.row else None,
         }
@@ -86,26 +91,41 @@ def verify(
     source: DataSource | None = None,
     every_screen: bool = False,
     told: Callable[[Result], None] | None = None,
+    loaded: MutableMapping[str, Loaded] | None = None,
 ) -> Verification:
     """Check the submission at `path` (a folder, or an archive of one) by every rule. Never raises for what is wrong with the submission.
 
     `source`: the data of boards that bring none. `every_screen`: compare every screen of an online run, not those of a few episodes. `told` hears each result at once.
+    `loaded`: data by board, read once where many submissions are verified one after the other.
     """
     known = boards if isinstance(boards, Boards) else load_boards(boards)
+    try:
+        submission = read_submission(Path(path))
+    except SopbenchError as error:
+        results = [Result(READING.name, READING.title, "refused", str(error)), *_unreached(RULES)]
+        if told is not None:
+            for result in results:
+                told(result)
+        return Verification(str(path), tuple(results), None)
+    case = Case(submission, known, source or DataSource(), every_screen, {} if loaded is None else loaded)
+    return _checked(case, told)
+
+
+def checked_case(path: Path | str, boards: Boards, source: DataSource | None = None) -> tuple[Case, Verification]:
+    """A submission with all that its rules found out, for those who go on from there. Raises `DataError` where it cannot be read at all."""
+    case = Case(read_submission(Path(path)), boards, source or DataSource())
+    return case, _checked(case, None)
+
+
+def _checked(case: Case, told: Callable[[Result], None] | None) -> Verification:
     results: list[Result] = []
+    unjudged = False
 
     def tell(result: Result) -> None:
         results.append(result)
         if told is not None:
             told(result)
 
-    try:
-        submission = read_submission(Path(path))
-    except SopbenchError as error:
-        tell(Result(READING.name, READING.title, "refused", str(error)))
-        _rest(RULES, tell)
-        return Verification(str(path), tuple(results), None)
-    case = Case(submission, known, source or DataSource(), every_screen)
     for index, rule in enumerate(RULES):
         try:
             tell(Result(rule.name, rule.title, "passed", rule.check(case)))
@@ -113,11 +133,15 @@ def verify(
             tell(Result(rule.name, rule.title, "skipped", str(error)))
         except SopbenchError as error:
             tell(Result(rule.name, rule.title, "refused", str(error)))
-            _rest(RULES[index + 1 :], tell)
-            return Verification(str(path), tuple(results), None)
-    return Verification(str(path), tuple(results), row_of(case))
+            unjudged = isinstance(error, NoData)
+            for result in _unreached(RULES[index + 1 :]):
+                tell(result)
+            break
+    refused = any(result.outcome == "refused" for result in results)
+    folder = rules_files.folder_name(case.metadata) if case.has_metadata else None
+    row = None if refused else row_of(case)
+    return Verification(case.submission.where, tuple(results), row, folder, unjudged)
 
 
-def _rest(rules: Iterable[Rule], tell: Callable[[Result], None]) -> None:
-    for rule in rules:
-        tell(Result(rule.name, rule.title, "not reached", ""))
+def _unreached(rules: Iterable[Rule]) -> list[Result]:
+    return [Result(rule.name, rule.title, "not reached", "") for rule in rules]
