@@ -67,7 +67,7 @@ class Run:
     seconds: float
 
 
-def run_verl(folder: Path, name: str, *overrides: str, timeout: float = 900) -> Run:
+def run_verl(folder: Path, name: str, *overrides: str, timeout: float = 1800) -> Run:
     """`python -m uis1_train.verl_ext tiny_cpu ...` in `folder` (which has `data/` and `model/`), with a Ray of its own that is gone afterwards."""
     started = time.monotonic()
     log = folder / f"{name}.jsonl"
