@@ -13,16 +13,25 @@ from uis1_train.embedded.decoding import Decoder, Draw, uniforms
 from uis1_train.embedded.featurize import Prompt
 from uis1_train.embedded.model import LocalModel
 
-TALKS = (talk("Open Wi-Fi", screens=1), talk("a", "b", "c", screens=2), talk("No picture"), talk("Open Wi-Fi", screens=1))
+TALKS = (
+    talk("Open Wi-Fi", screens=1),
+    talk("a", "b", "c", screens=2),
+    talk("No picture"),
+    talk("Open Wi-Fi", screens=1),
+)
 
 
 @pytest.fixture(params=["text", "vl"])
-def opened_model(request: pytest.FixtureRequest, tiny_text: Path, tiny_vl: Path) -> tuple[LocalModel, list[Prompt], Decoder]:
+def opened_model(
+    request: pytest.FixtureRequest, tiny_text: Path, tiny_vl: Path
+) -> tuple[LocalModel, list[Prompt], Decoder]:
     model, featurizer, decoder = opened(tiny_text if request.param == "text" else tiny_vl)
     return model, [featurizer.prompt(messages) for messages in TALKS], decoder
 
 
-def whole_pass(model: LocalModel, decoder: Decoder, prompt: Prompt, reply: tuple[int, ...], temperature: float) -> torch.Tensor:
+def whole_pass(
+    model: LocalModel, decoder: Decoder, prompt: Prompt, reply: tuple[int, ...], temperature: float
+) -> torch.Tensor:
     """The log-probs of `reply` by one pass of the whole sequence through the model as transformers calls it."""
     ids = torch.tensor([[*prompt.ids, *reply]])
     inputs = {"input_ids": ids}
@@ -42,7 +51,10 @@ def test_greedy_replies_are_those_of_transformers(opened_model: tuple[LocalModel
     model, prompts, decoder = opened_model
     replies = decoder.decode(prompts, [Draw(0.0, 10)] * len(prompts))
     for prompt, reply in zip(prompts, replies, strict=True):
-        inputs = {"input_ids": torch.tensor([prompt.ids]), "attention_mask": torch.ones(1, len(prompt.ids), dtype=torch.long)}
+        inputs = {
+            "input_ids": torch.tensor([prompt.ids]),
+            "attention_mask": torch.ones(1, len(prompt.ids), dtype=torch.long),
+        }
         if prompt.pictures:
             inputs |= {
                 "pixel_values": torch.cat([decoder.featurizer.patches(p) for p in prompt.pictures]),
@@ -96,12 +108,16 @@ def test_tokens_come_as_often_as_they_are_likely(tiny_text: Path) -> None:
         model.module.lm_head.weight.mul_(60.0)
     prompt = featurizer.prompt(talk("hello"))
     temperature, count = 0.8, 2000
-    said = Counter(reply.ids[0] for reply in decoder.decode([prompt] * count, [Draw(temperature, 1, (n,)) for n in range(count)]))
+    said = Counter(
+        reply.ids[0] for reply in decoder.decode([prompt] * count, [Draw(temperature, 1, (n,)) for n in range(count)])
+    )
     likely = [token for token, _ in said.most_common(5)]
     expected = torch.cat([whole_pass(model, decoder, prompt, (token,), temperature) for token in likely]).exp().tolist()
     assert sum(expected) > 0.2
     for token, probability in zip(likely, expected, strict=True):
-        assert said[token] / count == pytest.approx(probability, abs=4 * (probability * (1 - probability) / count) ** 0.5)
+        assert said[token] / count == pytest.approx(
+            probability, abs=4 * (probability * (1 - probability) / count) ** 0.5
+        )
 
 
 def test_placeholders_of_pictures_are_never_said(tiny_vl: Path) -> None:

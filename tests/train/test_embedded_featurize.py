@@ -59,7 +59,9 @@ def test_a_text_only_model_is_told_the_texts_alone(tiny_text: Path) -> None:
     with_pictures, without = talk("Open Wi-Fi", screens=2), talk("Open Wi-Fi")
     assert featurizer.prompt(with_pictures).pictures == ()
     assert featurizer.prompt(with_pictures).ids == featurizer.prompt(without).ids
-    assert torch.equal(featurizer.positions(featurizer.prompt(without)), torch.arange(len(featurizer.prompt(without).ids)))
+    assert torch.equal(
+        featurizer.positions(featurizer.prompt(without)), torch.arange(len(featurizer.prompt(without).ids))
+    )
 
 
 def test_equal_screens_are_made_once_and_again_after_they_were_forgotten(
@@ -137,7 +139,9 @@ def _of_another_family(folder: Path) -> None:
         (_of_another_family, "this trainer knows qwen2_vl, qwen2_5_vl and text-only"),
     ],
 )
-def test_a_model_that_is_not_whole_is_named_with_what_is_missing(tiny_vl: Path, tmp_path: Path, change, said: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_that_is_not_whole_is_named_with_what_is_missing(
+    tiny_vl: Path, tmp_path: Path, change, said: str
+) -> None:  # type: ignore[no-untyped-def]
     folder = tmp_path / "model"
     shutil.copytree(tiny_vl, folder)
     change(folder)

@@ -130,13 +130,18 @@ def test_the_reference_holds_the_policy_back(tiny_text: Path) -> None:
             numbers = learner.improve(rows)
         if coefficient:
             assert numbers["actor/kl_loss"] > 0
-        apart = [a - b for a, b in zip(*(learner.log_probs(m, [r.row for r in rows]) for m in (model, reference)), strict=True)]
+        apart = [
+            a - b
+            for a, b in zip(*(learner.log_probs(m, [r.row for r in rows]) for m in (model, reference)), strict=True)
+        ]
         ends[coefficient] = torch.cat(apart).abs().mean().item()
         assert not any(p.requires_grad for p in reference.module.parameters())
     assert ends[100.0] < 0.7 * ends[0.0]
 
 
-def test_a_row_without_advantage_counts_though_it_is_not_looked_at(tiny_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_without_advantage_counts_though_it_is_not_looked_at(
+    tiny_text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model, featurizer, rows = drawn(tiny_text)
     idle = [PolicyRow(item.row, item.old, 0.0) for item in rows]
     learner = Learner(model, featurizer, LearnerSettings(kl_coefficient=0.0))
@@ -207,7 +212,9 @@ def test_gradient_checkpointing_gives_the_same_gradients(tiny_vl: Path) -> None:
     found = []
     for on in (False, True):
         model, featurizer, rows = drawn(tiny_vl)
-        found.append(gradients(Learner(model, featurizer, LearnerSettings(kl_coefficient=0.0, gradient_checkpointing=on)), rows))
+        found.append(
+            gradients(Learner(model, featurizer, LearnerSettings(kl_coefficient=0.0, gradient_checkpointing=on)), rows)
+        )
     for name, gradient in found[0].items():
         assert torch.allclose(gradient, found[1][name], atol=1e-6), name
 

@@ -154,7 +154,9 @@ def test_the_whole_of_verl_s_ppo_loss_is_ours(tokens: dict[str, torch.Tensor]) -
         tensordict_utils.assign_non_tensor(data, dp_size=1, batch_num_tokens=sum(lengths), global_batch_size=16)
         # verl's models say log-probs of the whole sequence, moved by one: the token at place p + 1 stands at p
         whole = [torch.cat([torch.zeros(prompts[r] - 1), new[r, : lengths[r]], torch.zeros(1)]) for r in rows]
-        loss, _ = losses.ppo_loss(config, {"log_probs": torch.nested.as_nested_tensor(whole, layout=torch.jagged)}, data)
+        loss, _ = losses.ppo_loss(
+            config, {"log_probs": torch.nested.as_nested_tensor(whole, layout=torch.jagged)}, data
+        )
         loss.backward()
         total = total + loss.detach()
     found, gradient = ours(jagged, 0.1)

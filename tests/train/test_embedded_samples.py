@@ -38,7 +38,9 @@ def test_thoughts_can_be_left_out() -> None:
     assert "I press" not in lesson.replies[0]
 
 
-@pytest.mark.parametrize(("kind", "images", "spans"), [("step", 2, [(0, 0), (1, 1), (2, 2)]), ("window", 2, [(0, 1), (2, 2)])])
+@pytest.mark.parametrize(
+    ("kind", "images", "spans"), [("step", 2, [(0, 0), (1, 1), (2, 2)]), ("window", 2, [(0, 1), (2, 2)])]
+)
 def test_every_step_is_taught_once(kind: str, images: int, spans: list[tuple[int, int]]) -> None:
     found = lessons([pressing("t", "g", "Back", "Home", "Menu")], UIS1, kind=kind, images=images, thoughts=True)  # type: ignore[arg-type]
     assert [(lesson.first, lesson.last) for lesson in found.lessons] == spans

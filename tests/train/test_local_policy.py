@@ -87,7 +87,9 @@ async def test_a_request_that_cannot_be_fed_fails_alone(policy: LocalPolicy) -> 
     assert not isinstance(replies[2], BaseException)
 
 
-async def test_the_event_loop_lives_while_a_batch_is_answered(policy: LocalPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_event_loop_lives_while_a_batch_is_answered(
+    policy: LocalPolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     decode = policy.decoder.decode
 
     def slow(*args: object) -> object:
@@ -116,7 +118,9 @@ async def test_a_cancelled_rollout_holds_nobody_up(policy: LocalPolicy) -> None:
     assert again.response_ids == done[0].response_ids
 
 
-async def test_what_breaks_in_the_thread_is_raised_to_who_asked(policy: LocalPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_breaks_in_the_thread_is_raised_to_who_asked(
+    policy: LocalPolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object) -> object:
         raise RuntimeError("out of memory")
 
@@ -164,7 +168,9 @@ def test_the_harness_evaluates_the_model_and_a_rollout_is_that_evaluation(tiny_v
         return [sample.record.reply or "" for rollout in played for sample in rollout.samples]
 
     recorded = {(r.episode, r.step): r.reply for log in RunFolder(run.path).episodes().values() for r in log.ordered()}
-    assert asyncio.run(replayed()) == [recorded[key] for t in _trajectories(5) for key in sorted(recorded) if key[0] == t.id]
+    assert asyncio.run(replayed()) == [
+        recorded[key] for t in _trajectories(5) for key in sorted(recorded) if key[0] == t.id
+    ]
     policy.shut()
 
 

@@ -22,13 +22,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "settings", nargs="*", metavar="NAME=VALUE", help="settings instead of the recipe's, such as rl.steps=50"
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
         recipe = read_recipe(options.config, tuple(options.settings))
+        from transformers.utils.logging import disable_progress_bar
+
         from uis1_train.embedded.rl import run_rl
         from uis1_train.embedded.sft import run_sft
 
+        disable_progress_bar()  # one for every file that is read or written would bury the numbers
         for name, run in (("sft", run_sft), ("rl", run_rl)):
             if options.stage in (name, "all"):
                 print(json.dumps(run(recipe)), flush=True)
