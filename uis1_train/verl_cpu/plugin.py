@@ -42,19 +42,22 @@ def gloo_process_group() -> None:
     """verl asks for `cpu:gloo,<device>:<backend>`, which with a CPU as the device names the CPU twice; torch refuses that."""
     import verl.utils.distributed as distributed
 
-    def initialize(timeout_second: int | None = None, backend: str | None = None) -> None:
+    def initialize(timeout_second: int | None = None, backend: str | None = None) -> tuple[int, int, int]:
         import torch.distributed as dist
 
+        rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
         if not dist.is_initialized():
             dist.init_process_group(
                 backend="gloo",
-                rank=int(os.environ.get("RANK", 0)),
-                world_size=int(os.environ.get("WORLD_SIZE", 1)),
+                rank=rank,
+                world_size=ranks,
                 timeout=timedelta(seconds=timeout_second) if timeout_second else None,
                 init_method=os.environ.get("DIST_INIT_METHOD"),
             )
+        return int(os.environ.get("LOCAL_RANK", "0")), rank, ranks
 
     distributed.initialize_global_process_group_ray = initialize
+    distributed.initialize_global_process_group = initialize  # the SFT trainer's, under torchrun
 
 
 def no_pinned_memory() -> None:
