@@ -156,6 +156,7 @@ def write_folder(folder: Path, model: Any, tok: PreTrainedTokenizerFast, *, half
     (folder / "video_preprocessor_config.json").write_text(json.dumps(video, indent=1) + "\n")
     if half:
         state = {k: v.to(torch.float16) if v.is_floating_point() else v for k, v in model.state_dict().items()}
+        state.pop("lm_head.weight", None)  # it is the table of embeddings
         model.save_pretrained(folder, state_dict=state)
     else:
         model.save_pretrained(folder)

@@ -7,11 +7,11 @@ import os
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -37,11 +37,13 @@ from uis1_train.tiny.recording import Recording
 
 @dataclass(frozen=True)
 class Recipe:
-    """minutes are of wall clock, without making the recordings. rates are AdamW's highest. `copies` and `points` weigh the supervision of attention."""
+    """minutes are of wall clock, without making the recordings; where steps are given, they are the budget instead. rates are AdamW's highest. `copies` and `points` weigh the supervision of attention."""
 
     shape: Shape = field(default_factory=Shape)
     eye_minutes: float = 10.0
     hand_minutes: float = 30.0
+    eye_steps: int | None = None
+    hand_steps: int | None = None
     eye_batch: int = 16
     hand_batch: int = 8
     eye_rate: float = 2e-3
@@ -146,14 +148,8 @@ def _eyes(team: Team, recipe: Recipe, model: Any, tongue: Tongue, corpus: Corpus
     heads = eyes.Heads(recipe.shape.hidden)
     table = model.model.language_model.embed_tokens.weight
     weights = [*model.model.visual.parameters(), *heads.parameters(), table]
-    clock = Clock(
-        team,
-        recipe.eye_minutes,
-        recipe.eye_rate,
-        weights,
-        out / "eyes.part.pt" if team.rank == 0 else None,
-        (model, heads),
-    )
+    budget = (recipe.eye_minutes, recipe.eye_steps)
+    clock = Clock(team, budget, recipe.eye_rate, weights, out / "eyes.part.pt", (model, heads))
     rng = np.random.default_rng(recipe.seed * 1000 + team.rank)
     told: dict[str, list[float]] = defaultdict(list)
     order: list[int] = []
@@ -169,34 +165,46 @@ def _eyes(team: Team, recipe: Recipe, model: Any, tongue: Tongue, corpus: Corpus
         clock.tell("eyes", told, recipe.eye_batch)
     if team.rank == 0:
         torch.save(model.state_dict(), done)
+    clock.finish()
     team.wait()
 
 
+KEEP_EVERY: Final = 120.0
+"""Seconds between the saves from which an interrupted stage goes on."""
+
+
 class Clock:
-    """Steps under a budget of minutes: rate, clipping, averaging, progress, and a way to go on after an interruption."""
+    """Steps under a budget: rate, clipping, averaging, progress. `modules` are kept in `part` now and then, and gone on from where it exists."""
 
     def __init__(
-        self, team: Team, minutes: float, rate: float, weights: list[Any], part: Path | None, kept: tuple[Any, ...]
+        self,
+        team: Team,
+        budget: tuple[float, int | None],
+        rate: float,
+        weights: list[Any],
+        part: Path,
+        modules: Sequence[torch.nn.Module],
     ) -> None:
-        self.team, self.budget, self.rate, self.weights, self.part, self.kept = (
-            team,
-            minutes * 60,
-            rate,
-            weights,
-            part,
-            kept,
-        )
+        self.team, self.rate, self.weights, self.part, self.modules = team, rate, weights, part, modules
+        self.seconds, self.most = budget[0] * 60, budget[1]
         self.optimiser = torch.optim.AdamW(weights, rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-        self.spent, self.steps, self.began = 0.0, 0, time.monotonic()
+        self.spent, self.steps = 0.0, 0
+        if part.exists():
+            kept = torch.load(part)
+            for module, state in zip(modules, kept["modules"], strict=True):
+                module.load_state_dict(state)
+            self.optimiser.load_state_dict(kept["optimiser"])
+            self.spent, self.steps = kept["spent"], kept["steps"]
+        self.began = time.monotonic() - self.spent
         self.last_told = self.last_kept = time.monotonic()
 
     @property
     def going(self) -> bool:
-        return self.spent < self.budget
+        return self.progress < 1
 
     @property
     def progress(self) -> float:
-        return self.spent / self.budget
+        return self.spent / self.seconds if self.most is None else self.steps / self.most
 
     def pause(self, seconds: float) -> None:
         """Time that does not count."""
@@ -211,6 +219,22 @@ class Clock:
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         self.steps += 1
+        if self.team.rank == 0 and time.monotonic() - self.last_kept > KEEP_EVERY:
+            self._keep()
+
+    def _keep(self) -> None:
+        self.last_kept = time.monotonic()
+        fresh = self.part.with_suffix(".new")
+        states = [module.state_dict() for module in self.modules]
+        torch.save(
+            {"modules": states, "optimiser": self.optimiser.state_dict(), "spent": self.spent, "steps": self.steps},
+            fresh,
+        )
+        fresh.replace(self.part)
+
+    def finish(self) -> None:
+        if self.team.rank == 0:
+            self.part.unlink(missing_ok=True)
 
     def tell(self, what: str, told: dict[str, list[float]], size: int, every: float = 30.0) -> None:
         if self.team.rank or time.monotonic() - self.last_told < every:
@@ -218,7 +242,7 @@ class Clock:
         self.last_told = time.monotonic()
         words = " ".join(f"{name} {np.mean(values[-100:]):.3f}" for name, values in told.items())
         rate = self.steps * size * self.team.size / max(1e-6, self.spent)
-        left = max(0.0, self.budget - self.spent)
+        left = self.spent / max(1e-6, self.progress) - self.spent
         print(
             f"{what} {self.spent / 60:.1f} min, step {self.steps}, {rate:.0f} rows/s, {left / 60:.1f} min left: {words}",
             flush=True,
@@ -347,11 +371,12 @@ def _hands(team: Team, recipe: Recipe, model: Any, tongue: Tongue, corpus: Corpu
     screens = np.load(out / "train_screens.npy", mmap_mode="r")
     flags = torch.nn.Linear(recipe.shape.hidden, 1)
     weights = [*(w for w in model.parameters() if w.requires_grad), *flags.parameters()]
-    clock = Clock(team, recipe.hand_minutes, recipe.hand_rate, weights, None, (model,))
+    budget = (recipe.hand_minutes, recipe.hand_steps)
+    clock = Clock(team, budget, recipe.hand_rate, weights, out / "hands.part.pt", (model, flags))
     rng = random.Random(recipe.seed * 1000 + team.rank)
     batches = _rows(tongue, corpus, recipe, rng, clock)
     told: dict[str, list[float]] = defaultdict(list)
-    checks = iter([*recipe.keep_at, 2.0])
+    checks = iter([share for share in recipe.keep_at if share > clock.progress] + [2.0])
     due = next(checks)
     while clock.going:
         rows = next(batches)
@@ -372,6 +397,7 @@ def _hands(team: Team, recipe: Recipe, model: Any, tongue: Tongue, corpus: Corpu
     if team.rank == 0:
         write_folder(out / "final", model, tongue.tok)
         check(model, tongue, checked, out, "final")
+    clock.finish()
     team.wait()
 
 
