@@ -62,9 +62,10 @@ def study(out: Path, recordings: Path, processes: int, plan: Plan | None = None)
         processes,
         out,
     )
-    from uis1_train.tiny.telling import tell
+    from uis1_train.tiny.telling import ship, tell
 
     tell(out, plan)
+    ship(out, Path("sopbench/models/tiny"))
     return 0
 
 

@@ -43,6 +43,51 @@ def tell(out: Path, plan: Plan, docs: Path = Path("docs")) -> None:
     (docs / "study.md").write_text(_page(out, plan, runs, measured, curves, checks))
 
 
+CARD: Final = """# sopbench's tiny model
+
+A Qwen2.5-VL of {parameters:.1f}M parameters (weights in float16) with a tokenizer of its own. It operates PocketPhone, sopbench's simulated phone, on the display `large` (504x1092), from pixels, in the
+language of adapter `tiny`. It knows nothing else: it is there to try the harness, its servers and the trainer with something real that fits on any machine.
+
+Trained from random weights on two CPU cores, on expert recordings of PocketPhone's training split only (119 templates, 40 seeds each, 12 of them once more with detours): {eyes:g} minutes for the
+vision tower, {hands:g} minutes for the rest, with dense losses from the UI tree that exist in training only. No other data, no other model.
+
+```
+python -m uis1_train.tiny study --out DIR       # the first stage of the study makes these weights; docs/study.md
+```
+
+Greedy, profile `strict`, 95% intervals (bootstrap over tasks), measured by the same command:
+
+| | tasks | PG | TSR | static | live phone |
+|---|---|---|---|---|---|
+{rows}
+
+Recordings of training seeds are no part of these. Licence: as sopbench's.
+"""
+
+
+def ship(out: Path, where: Path) -> None:
+    """Put the SFT model with its card where the package has it."""
+    import shutil
+
+    from uis1_train.tiny.folder import load_folder, parameters
+
+    measured = json.loads((out / "sft.measured.json").read_text())
+    recipe = json.loads((out / "sft" / "recipe.json").read_text())
+    rows = []
+    for split, words in SPLITS.items():
+        cells = []
+        for what in MEASURES:
+            mean, low, high = mean_interval([measured[split][what]])
+            cells.append(f"{mean:.1f} [{low:.1f}, {high:.1f}]")
+        rows.append(f"| {words} | {len(measured[split]['ids'])} | " + " | ".join(cells) + " |")
+    where.mkdir(parents=True, exist_ok=True)
+    for file in (out / "sft" / "final").iterdir():
+        shutil.copyfile(file, where / file.name)
+    count = parameters(load_folder(where)[0]) / 1e6
+    card = CARD.format(parameters=count, eyes=recipe["eye_minutes"], hands=recipe["hand_minutes"], rows="\n".join(rows))
+    (where / "README.md").write_text(card)
+
+
 def _lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
