@@ -14,11 +14,14 @@ from transformers import AutoModelForImageTextToText
 from sopbench.adapters import get_adapter
 from sopbench.errors import DataError, UsageError
 from tests.train.fsdp_checkpoint import make_fsdp_checkpoint
+from tests.unit.train.commands import Call
 from uis1_train.merge.checks import Check, check_merged
 from uis1_train.merge.found import find_checkpoint
 from uis1_train.merge.merging import Merged, MergeFailed, merge
 from uis1_train.merge.serving import serve_command
 from uis1_train.merge.shards import whole_state
+from uis1_train.validation.hooks import validate_checkpoint
+from uis1_train.validation.settings import ValidationSettings
 
 
 @pytest.fixture(scope="module")
@@ -172,3 +175,33 @@ def test_the_serve_command_has_the_limit_of_images_that_requests_carry() -> None
     assert words.startswith("vllm serve out/ui-s1 --served-model-name ui-s1 --limit-mm-per-prompt '{\"image\": 2}'")
     assert words.count("--limit-mm-per-prompt") == 1
     assert "'{\"image\": 5}'" in serve_command(Path("m"), get_adapter("uis1"), images=5)
+
+
+def test_the_command_merges_checks_and_prints_how_to_serve(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = Call(monkeypatch, capsys)
+
+    done = call("merge", trained, "--out", tmp_path / "ui-s1", "--precision", "float32", "--json")
+    again = call("merge", trained, "--out", tmp_path / "ui-s1")
+
+    facts = json.loads(done.out)
+    assert done.status == 0
+    assert (facts["ok"], facts["kind"], facts["step"]) == (True, "fsdp", 4)
+    assert facts["serve"].startswith("vllm serve")
+    assert again.status == 2
+    assert "not empty" in again.err
+
+
+def test_a_sharded_checkpoint_is_validated_in_this_process_and_leaves_no_merge_behind(
+    trained: Path, tmp_path: Path
+) -> None:
+    settings = ValidationSettings.read(
+        {"sop": {"suite": "pocket", "limit": 1}, "out": tmp_path / "evaluated", "prompts": "builtin", "max_tokens": 4}
+    )
+
+    result = validate_checkpoint(trained, settings, 4)
+
+    assert result.failures == {}
+    assert result.scalars["val/sop/scored"] == 1
+    assert sorted(p.name for p in result.folder.iterdir()) == ["checkpoint.json", "sop", "validation.json"]

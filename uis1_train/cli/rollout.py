@@ -57,14 +57,18 @@ def register(app: typer.Typer) -> None:
         base_url: Annotated[
             list[str] | None, typer.Option(help="Address of an endpoint that serves the model; repeat it for several.")
         ] = None,
-        suite: Annotated[str, typer.Option(help="Whose recordings: pocket, or sop with --data.")] = "pocket",
+        suite: Annotated[
+            str, typer.Option(help="Whose recordings: pocket, pocket-large, or sop with --data.")
+        ] = "pocket",
         data: Annotated[Path | None, typer.Option(help="Trajectory file (JSONL).")] = None,
         images: Annotated[Path | None, typer.Option(help="Folder of the screens of --data.")] = None,
         image_pattern: Annotated[str, typer.Option(help="How screens are named there.")] = "{name}",
         goals: Annotated[int, typer.Option(help="How many trajectories, the first ones.", min=1)] = 8,
         n: Annotated[int, typer.Option("--n", "-n", help="Rollouts of each.", min=1)] = 8,
         epsilon: Annotated[str, typer.Option(help="Patches a rollout may use: 0, 1, 2, ... or inf.")] = "1",
-        patch: Annotated[str, typer.Option(help="thought_free, off_policy or on_policy.")] = "thought_free",
+        patch: Annotated[
+            str, typer.Option(help="thought_free, thought_recorded, off_policy or on_policy.")
+        ] = "thought_free",
         aux_url: Annotated[
             str | None, typer.Option(help="For off_policy: the auxiliary model's endpoint.", show_default=False)
         ] = None,

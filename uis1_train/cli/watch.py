@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
     @app.command(help=HELP)
     def watch(
         folder: Annotated[Path, typer.Argument(help="The folder in which the trainer makes its global_step_N.")],
-        suite: Annotated[str, typer.Option(help="The SOP suite: pocket, or sop with --data.")] = "pocket",
+        suite: Annotated[str, typer.Option(help="The SOP suite: pocket, pocket-large, or sop with --data.")] = "pocket",
         static: Annotated[
             str | None,
             typer.Option(help="Also a static suite on the same data, such as androidcontrol-high.", show_default=False),
@@ -93,16 +93,18 @@ def register(app: typer.Typer) -> None:
         once: Annotated[bool, typer.Option("--once", help="Evaluate what is there, and stop.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="One JSON object a checkpoint.")] = False,
     ) -> None:
+        from sopbench.suites import get_suite
         from uis1_train.validation.settings import ValidationSettings
         from uis1_train.validation.watch import Watcher
 
         source = {"data": data, "images": images, "image_pattern": image_pattern, "limit": limit, "profile": profile}
-        if static is not None and data is None:
+        static_source: dict[str, Any] = source
+        if static is not None and not get_suite(static).needs_data:
+            static_source = {"limit": limit, "profile": profile}
+        elif static is not None and data is None:
             if suite != "pocket":
-                raise UsageError("--static needs --data FILE")
-            static_source: dict[str, Any] = source | {"data": "builtin:pocket", "profile": profile or "strict"}
-        else:
-            static_source = source
+                raise UsageError(f"suite {static} needs --data FILE")
+            static_source = source | {"data": "builtin:pocket", "profile": profile or "strict"}
         options: dict[str, Any] = {
             "sop": source | {"suite": suite},
             "static": static_source | {"suite": static} if static else None,

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from uis1_train.verl_ext.splitting import split
+
 STEP_MATCH = 0.6
 """Assumed chance that a step matches, where nothing better is known: a policy after SFT. It changes the expected numbers, not the bounds."""
 MEAN_LENGTH = 8444 / 1543
@@ -51,11 +53,6 @@ def steps_of_a_rollout(length: int, match: float, patches: float) -> float:
     return expected
 
 
-def mini_batches_of(rows: float, data_parallel: int, wanted: int) -> int:
-    """As many as wanted, but never so many that one could be all padding (`uis1_train.verl_ext.trainer.mini_batches`)."""
-    return next((k for k in range(wanted, 1, -1) if rows >= k * k * data_parallel), 1)
-
-
 def count_batches(
     *,
     goals: int,
@@ -66,19 +63,20 @@ def count_batches(
     gpus: int,
     sequence_parallel: int,
     micro_batch: int,
+    asking: int,
     wanted_mini_batches: int,
     max_generated: float,
     epochs: int,
     total_steps: int | None,
     offline: bool,
 ) -> Batches:
-    """`lengths`: steps of each trajectory of the training data; None where it is not here."""
+    """`lengths`: steps of each trajectory of the training data; None where it is not here. `micro_batch`, `asking`: rows that a GPU takes at a time, in the
+    update and for log-probs."""
     known = lengths if lengths else [round(MEAN_LENGTH)]
     mean = 1.0 if offline else sum(steps_of_a_rollout(n, match, patches) for n in known) / len(known)
     samples, most = goals * rollouts * mean, goals * rollouts * (1 if offline else max(known))
     data_parallel = max(1, gpus // sequence_parallel)
-    parts = mini_batches_of(samples, data_parallel, wanted_mini_batches)
-    multiple = parts * data_parallel
+    parts, multiple = split(round(samples), data_parallel, wanted_mini_batches, micro_batch, asking)
     padded = math.ceil(samples / multiple) * multiple
     items = None if lengths is None else (sum(lengths) if offline else len(lengths))
     an_epoch = None if items is None else items // goals

@@ -130,10 +130,14 @@ def about_memory(
         return
     for phase in memory.phases:
         if phase.bytes > memory.capacity:
+            # without data the sample is assumed to be as long as allowed: that alone makes nothing impossible
+            fits_shorter = not tokens.looked_at and phase.bytes - phase.grows_with_tokens < 0.9 * memory.capacity
+            most = ", ".join(f"{p.name} {p.bytes / GB:.0f}" for p in sorted(phase.parts, key=lambda p: -p.bytes)[:3])
             yield Finding(
-                "impossible",
-                f"{phase.name} needs about {phase.bytes / GB:.0f} GB of a GPU, which has {memory.capacity / GB:.0f}; most of it: "
-                + ", ".join(f"{p.name} {p.bytes / GB:.0f}" for p in sorted(phase.parts, key=lambda p: -p.bytes)[:3]),
+                "note" if fits_shorter else "impossible",
+                f"{phase.name} needs about {phase.bytes / GB:.0f} GB of a GPU, which has {memory.capacity / GB:.0f}"
+                + (f", for a sample of {tokens.sample:,} tokens (shorter ones may fit)" if fits_shorter else "")
+                + f"; most of it: {most}",
                 _remedy(phase.name, flat),
             )
         elif phase.bytes > 0.92 * memory.capacity:

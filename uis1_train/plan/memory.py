@@ -23,6 +23,7 @@ from uis1_train.plan.model_shape import Shape
 GB = 1e9
 CUDA_CONTEXT = 1.5 * GB
 """CUDA's own context, NCCL's buffers and the allocator's slack."""
+GROWING = ("activations", "vision activations", "logits")
 HIDDEN_TENSORS, MLP_TENSORS, LOGIT_BYTES = 8, 3, 8
 
 
@@ -45,6 +46,11 @@ class Phase:
     @property
     def bytes(self) -> float:
         return sum(part.bytes for part in self.parts)
+
+    @property
+    def grows_with_tokens(self) -> float:
+        """The bytes that a shorter sample would not take."""
+        return sum(part.bytes for part in self.parts if part.name in GROWING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -120,6 +122,7 @@ def make_plan(
     data, trouble = training_data(composed.data.train_files, method)
     model = Path(str(flat["actor_rollout_ref.model.path"]))
     shape = shape_of(model)
+    dynamic = bool(flat["actor_rollout_ref.actor.use_dynamic_bsz"])
     batches = count_batches(
         goals=int(flat["data.train_batch_size"]),
         rollouts=int(flat[f"{ROLLOUT}.n"]),
@@ -128,7 +131,8 @@ def make_plan(
         match=match,
         gpus=int(flat["trainer.n_gpus_per_node"]) * int(flat["trainer.nnodes"]),
         sequence_parallel=int(flat["actor_rollout_ref.actor.ulysses_sequence_parallel_size"] or 1),
-        micro_batch=int(flat["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"] or 1),
+        micro_batch=1 if dynamic else int(flat["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"] or 1),
+        asking=1 if dynamic else _asking(flat),
         wanted_mini_batches=method.mini_batches,
         max_generated=method.max_generated,
         epochs=int(flat["trainer.total_epochs"]),
@@ -178,8 +182,16 @@ def make_plan(
     )
 
 
-def _defaults() -> tuple[dict[str, Any], dict[str, Any]]:
-    """verl's own `ppo_trainer`, and our base over it, as plain tables."""
+def _asking(flat: Mapping[str, Any]) -> int:
+    """Rows that a GPU takes at a time for log-probs, of actor and reference together."""
+    actor = int(flat[f"{ROLLOUT}.log_prob_micro_batch_size_per_gpu"] or 1)
+    reference = int(flat["actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu"] or 1)
+    return math.lcm(actor, reference) if flat["actor_rollout_ref.actor.use_kl_loss"] else actor
+
+
+@functools.cache
+def _defaults() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """verl's own `ppo_trainer`, and our base over it, as plain tables (which nobody changes)."""
     from hydra import compose, initialize_config_module
     from hydra.core.global_hydra import GlobalHydra
     from omegaconf import OmegaConf

@@ -36,7 +36,14 @@ ACTOR, ROLLOUT, MODEL = "actor_rollout_ref.actor", "actor_rollout_ref.rollout", 
 
 TABLE = (
     Known("method", "patch threshold (epsilon)", "uis1.epsilon", 1, 2, "0, 1, 2, ... or inf"),
-    Known("method", "patch", "uis1.patch", "thought_free", "thought_free", "thought_free, off_policy, on_policy"),
+    Known(
+        "method",
+        "patch",
+        "uis1.patch",
+        "thought_free",
+        "thought_recorded",
+        "thought_free, thought_recorded, off_policy, on_policy",
+    ),
     Known("method", "reward", "uis1.reward", "paper", "released", "paper, released"),
     Known("method", "discount (gamma)", "uis1.gamma", 0.5, 0.5, "0 to 1"),
     Known("method", "where a return ends", "uis1.segment", "paper", "released", "paper, released, whole"),

@@ -77,7 +77,7 @@ def _batches(plan: Plan) -> Iterator[str]:
         f"the assumption), {b.most:,} at most"
     )
     yield (
-        f"  {b.mini_batches} mini-batches of about {b.mini_batch:,.0f} rows; rows are padded to a multiple of {b.multiple} ({b.mini_batches} x {b.data_parallel} data-parallel "
+        f"  {b.mini_batches} mini-batches of about {b.mini_batch:,.0f} rows; rows are padded to a multiple of {b.multiple} ({b.data_parallel} data-parallel "
         f"ranks) with up to {b.padding_at_most} that weigh nothing"
     )
     yield f"  {b.micro_steps:,.0f} forward and backward passes a GPU and mini-batch"

@@ -149,7 +149,7 @@ def test_the_table_for_people_has_the_same_numbers(call: Call) -> None:
         (("merge", "nowhere", "--out", "x", "--precision", "int8"), "bfloat16 or float32"),
         (("merge", "nowhere", "--out", "x", "--check", "some"), "full, files or none"),
         (("watch", "nowhere"), "nowhere is no folder"),
-        (("watch", ".", "--suite", "sop", "--static", "androidcontrol-high"), "--static needs --data"),
+        (("watch", ".", "--suite", "sop", "--static", "androidcontrol-high"), "needs --data"),
         (("watch", ".", "--keep-best", "all"), "keep_best"),
         (("ablate", "--only", "colour", "--embedded", "--config", "x.yaml"), "no ablation is called 'colour'"),
         (("doctor", "--adapter", "nobody"), "nobody"),

@@ -70,6 +70,7 @@ def of_batches(flat: dict[str, Any], *, goals: int = 32, rollouts: int = 8, traj
         gpus=gpus,
         sequence_parallel=1,
         micro_batch=1,
+        asking=1,
         wanted_mini_batches=4,
         max_generated=10,
         epochs=5,
@@ -252,3 +253,15 @@ def test_verdicts_on_settings() -> None:
 )
 def test_versions_in_ranges(version: str, wanted: str, fits: bool) -> None:
     assert satisfies(version, wanted) is fits
+
+
+def test_a_length_that_is_only_assumed_makes_no_plan_impossible() -> None:
+    flat = FLAT | {f"{R}.free_cache_engine": False}
+    shape = QWEN25_VL["7B"]
+    memory = estimate(shape, Use.of(flat, 12_800, 6_708), 80 * GB)
+
+    assumed = only(list(about_memory(memory, shape, tokens(looked_at=0, longest=12_288), flat)), "note")
+    measured = only(list(about_memory(memory, shape, tokens(longest=12_288), flat)))
+
+    assert "shorter ones may fit" in assumed.what
+    assert f"{R}.free_cache_engine=true" in measured.fix

@@ -14,7 +14,7 @@ from sopbench.adapters import get_adapter
 from sopbench.geometry import Size, smart_resize
 from sopbench.suites import get_suite
 from sopbench.suites.base import DataSource
-from uis1_train.plan.batches import Batches, count_batches, mini_batches_of, steps_of_a_rollout
+from uis1_train.plan.batches import Batches, count_batches, steps_of_a_rollout
 from uis1_train.plan.memory import GB, Use, estimate
 from uis1_train.plan.model_shape import QWEN25_VL, max_positions, shape_of
 from uis1_train.plan.tokens import count_tokens
@@ -54,6 +54,7 @@ def batches(**changes: object) -> Batches:
         "gpus": 8,
         "sequence_parallel": 1,
         "micro_batch": 1,
+        "asking": 1,
         "wanted_mini_batches": 4,
         "max_generated": 10,
         "epochs": 5,
@@ -85,13 +86,15 @@ def test_without_data_the_number_of_steps_is_not_made_up() -> None:
     assert batches(lengths=None, total_steps=40).steps == 40
 
 
-@pytest.mark.parametrize(
-    ("rows", "ranks", "wanted", "parts"), [(1000, 8, 4, 4), (100, 8, 4, 3), (31, 8, 4, 1), (5, 8, 4, 1)]
-)
-def test_mini_batches_are_never_all_padding(rows: int, ranks: int, wanted: int, parts: int) -> None:
-    assert mini_batches_of(rows, ranks, wanted) == parts
-    padded = math.ceil(rows / (parts * ranks)) * parts * ranks
-    assert parts == 1 or padded - rows < padded // parts
+def test_micro_batches_widen_the_padding_and_few_rows_make_fewer_mini_batches() -> None:
+    wide = batches(micro_batch=4, asking=3)
+    few = batches(goals=4)
+
+    assert (wide.mini_batches, wide.multiple) == (3, 8 * 12)
+    assert wide.samples / wide.mini_batches > wide.padding_at_most - 1
+    assert few.samples == 160
+    assert few.mini_batches == 4
+    assert batches(goals=1).mini_batches < 4
 
 
 @pytest.mark.parametrize(
