@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import torch
 
 from tests.train.worlds import opened, talk
 from uis1_train.embedded.config import LearnerSettings
-from uis1_train.embedded.decoding import Draw
+from uis1_train.embedded.decoding import Decoder, Draw
 from uis1_train.embedded.featurize import Prompt
 from uis1_train.embedded.learner import Learner, NothingToLearn, PolicyRow, Row
+from uis1_train.embedded.model import load_model
 
 TALKS = (talk("Open Wi-Fi", screens=1), talk("a", "b", "c", screens=2), talk("No picture"), talk("d", screens=1))
 
@@ -156,7 +158,7 @@ def test_mini_batches_go_over_every_row_once_an_epoch(tiny_text: Path) -> None:
     learner = Learner(model, featurizer, LearnerSettings(mini_batch=4, epochs=2), seed=3)
     first, second = list(learner._mini(6, 0)), list(learner._mini(6, 1))
     assert [len(part) for part in first] == [4, 2]
-    assert sorted(sum(first, [])) == sorted(sum(second, [])) == list(range(6))
+    assert sorted(chain(*first)) == sorted(chain(*second)) == list(range(6))
     assert first != second
     assert list(learner._mini(6, 0)) == first
     steps = []
@@ -235,3 +237,23 @@ def test_the_learning_rate_rises_and_falls(tiny_text: Path) -> None:
     assert [round(learner.rate(n), 3) for n in (0, 1, 2, 6, 10, 11)] == [0.5, 1.0, 1.0, 0.5, 0.0, 0.0]
     constant = Learner(model, featurizer, LearnerSettings(lr=1.0), total_steps=10)
     assert {constant.rate(n) for n in range(12)} == {1.0}
+
+
+def test_bfloat16_is_the_same_arithmetic_in_fewer_digits(tiny_vl: Path) -> None:
+    """Weights stay float32; replies, their log-probs and a step come out near those of float32."""
+    exact, featurizer, rows = drawn(tiny_vl, 2)
+    coarse = load_model(tiny_vl, device="cpu", dtype="bfloat16")
+    learner = Learner(coarse, featurizer, LearnerSettings(lr=1e-3, recompute_old=True, kl_coefficient=0.0))
+    for item, found in zip(rows, learner.log_probs(coarse, [item.row for item in rows]), strict=True):
+        assert torch.allclose(found, torch.tensor(item.old), atol=0.05)
+        assert not torch.equal(found, torch.tensor(item.old))
+    reply = Decoder(coarse, featurizer).decode([rows[0].row.whole], [Draw(1.0, 4, ("x",))])[0]
+    assert max(reply.log_probs) < 0
+    numbers = learner.improve(rows)
+    assert numbers["actor/skipped"] == 0
+    assert numbers["actor/ppo_kl"] == 0, "the old log-probs were worked out in the same arithmetic"
+    moved = [
+        p for a, p in zip(exact.module.parameters(), coarse.module.parameters(), strict=True) if not torch.equal(a, p)
+    ]
+    assert moved
+    assert {p.dtype for p in coarse.module.parameters()} == {torch.float32}

@@ -67,7 +67,7 @@ def test_a_window_teaches_each_of_its_replies_and_nothing_else(tiny_vl: Path) ->
 def test_a_window_needs_a_history_in_the_model_s_own_replies(tiny_vl: Path) -> None:
     _, featurizer, _ = opened(tiny_vl)
     window = lessons([pressing("t", "g", "Back", "Home")], TINY, kind="window", images=2, thoughts=True).lessons[0]
-    with pytest.raises(UsageError, match="sft.sample: step"):
+    with pytest.raises(UsageError, match=r"sft\.sample: step"):
         row_of(window, TINY, featurizer, 2)
 
 

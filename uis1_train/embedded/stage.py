@@ -132,6 +132,11 @@ class Stage(AbstractContextManager["Stage"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if isinstance(error, torch.OutOfMemoryError):
+            raise UsageError(
+                "the GPU's memory does not do for this: lower learner.micro_tokens or set learner.gradient_checkpointing (learning), lower max_batch or max_prompt (playing). "
+                f"What it said: {' '.join(str(error).split())[:200]}"
+            ) from error
 
     def _load(self, folder: Path) -> LocalModel:
         return load_model(folder, device=self.recipe.device, dtype=self.recipe.dtype)
