@@ -62,6 +62,9 @@ def register(app: typer.Typer) -> None:
         trajectories: Annotated[
             bool, typer.Option("--trajectories/--no-trajectories", help="Pages with every step of each submission.")
         ] = True,
+        screens: Annotated[
+            bool, typer.Option("--screens", help="With the data's screens in them, where those are here (large).")
+        ] = False,
         jobs: Jobs = None,
         as_json: AsJson = False,
         quiet: Quiet = False,
@@ -76,6 +79,7 @@ def register(app: typer.Typer) -> None:
             out,
             source=_source(data, images),
             trajectories=trajectories,
+            screens=screens,
             progress=None if quiet or as_json else _progress("pages"),
         )
         if as_json:

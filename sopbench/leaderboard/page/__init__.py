@@ -1,0 +1,1 @@
+"""The boards as a static page: from disk, without a server, loading nothing from elsewhere."""
