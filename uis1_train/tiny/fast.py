@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from uis1_train.tiny.folder import MEAN, MERGE, PATCH, STD
+from uis1_train.tiny.multiplying import linear
 from uis1_train.tiny.recording import SMALL
 
 ROWS, COLUMNS = SMALL[1] // (PATCH * MERGE), SMALL[0] // (PATCH * MERGE)
@@ -57,23 +58,26 @@ def see(model: Any, images: NDArray[np.uint8]) -> Tensor:
     visual = model.model.visual
     weight = visual.patch_embed.proj.weight
     weight = weight.sum(2).flatten(1)  # both frames of a still image are the same
-    x = F.linear(patches(images), weight)
+    x = linear(patches(images), weight)
     heads = visual.blocks[0].attn.num_heads
     n, count, hidden = x.shape
     cos, sin = _vision_angles(hidden // heads)
     for block in visual.blocks:
-        q, k, v = block.attn.qkv(_norm(x, block.norm1)).view(n, count, 3, heads, -1).permute(2, 0, 3, 1, 4)
+        q, k, v = _through(block.attn.qkv, _norm(x, block.norm1)).view(n, count, 3, heads, -1).permute(2, 0, 3, 1, 4)
         mixed = F.scaled_dot_product_attention(_turn(q, cos, sin), _turn(k, cos, sin), v)
-        x = x + block.attn.proj(mixed.transpose(1, 2).reshape(n, count, hidden))
+        x = x + _through(block.attn.proj, mixed.transpose(1, 2).reshape(n, count, hidden))
         x = x + _mlp(_norm(x, block.norm2), block.mlp)
     merger = visual.merger
-    merged: Tensor = merger.mlp(_norm(x, merger.ln_q).view(n, CELLS, -1))
-    return merged
+    first, _, second = merger.mlp
+    return _through(second, F.gelu(_through(first, _norm(x, merger.ln_q).view(n, CELLS, -1))))
+
+
+def _through(layer: Any, x: Tensor) -> Tensor:
+    return linear(x, layer.weight, layer.bias)
 
 
 def _mlp(x: Tensor, layer: Any) -> Tensor:
-    out: Tensor = layer.down_proj(F.silu(layer.gate_proj(x)) * layer.up_proj(x))
-    return out
+    return _through(layer.down_proj, F.silu(_through(layer.gate_proj, x)) * _through(layer.up_proj, x))
 
 
 @dataclass
@@ -166,7 +170,7 @@ def _qkv(layer: Any, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tenso
     n, m, _ = x.shape
     y = _norm(x, layer.input_layernorm)
     q, k, v = (
-        projection(y).view(n, m, -1, attention.head_dim).transpose(1, 2)
+        _through(projection, y).view(n, m, -1, attention.head_dim).transpose(1, 2)
         for projection in (attention.q_proj, attention.k_proj, attention.v_proj)
     )
     return _turn(q, cos, sin), _turn(k, cos, sin), v
@@ -174,8 +178,13 @@ def _qkv(layer: Any, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tenso
 
 def _rest(layer: Any, x: Tensor, mixed: Tensor) -> Tensor:
     n, _, m, _ = mixed.shape
-    x = x + layer.self_attn.o_proj(mixed.transpose(1, 2).reshape(n, m, -1))
+    x = x + _through(layer.self_attn.o_proj, mixed.transpose(1, 2).reshape(n, m, -1))
     return x + _mlp(_norm(x, layer.post_attention_layernorm), layer.mlp)
+
+
+def logits(model: Any, hidden: Tensor) -> Tensor:
+    """Of the next token, by the table of embeddings."""
+    return linear(hidden, model.lm_head.weight)
 
 
 @dataclass
@@ -219,14 +228,14 @@ def generate(
     sure: list[list[float]] = [[] for _ in range(n)]
     alive = torch.arange(n)
     for step in range(longest):
-        logits = model.lm_head(last)
+        scores = logits(model, last)
         if banned:
-            logits[:, list(banned)] = -torch.inf
-        log_probs = logits.log_softmax(-1)
+            scores[:, list(banned)] = -torch.inf
+        log_probs = scores.log_softmax(-1)
         if temperature == 0:
-            chosen = logits.argmax(-1)
+            chosen = scores.argmax(-1)
         else:
-            chosen = torch.multinomial((logits / temperature).softmax(-1), 1, generator=generator)[:, 0]
+            chosen = torch.multinomial((scores / temperature).softmax(-1), 1, generator=generator)[:, 0]
         picked = log_probs.gather(1, chosen[:, None])[:, 0]
         for row, token, sureness in zip(alive.tolist(), chosen.tolist(), picked.tolist(), strict=True):
             said[row].append(token)

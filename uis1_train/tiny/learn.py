@@ -173,6 +173,10 @@ KEEP_EVERY: Final = 120.0
 """Seconds between the saves from which an interrupted stage goes on."""
 
 
+WARM: Final = 50
+"""Steps in which the rate rises, at the beginning and when an interrupted stage goes on."""
+
+
 class Clock:
     """Steps under a budget: rate, clipping, averaging, progress. `modules` are kept in `part` now and then, and gone on from where it exists."""
 
@@ -188,7 +192,7 @@ class Clock:
         self.team, self.rate, self.weights, self.part, self.modules = team, rate, weights, part, modules
         self.seconds, self.most = budget[0] * 60, budget[1]
         self.optimiser = torch.optim.AdamW(weights, rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-        self.spent, self.steps = 0.0, 0
+        self.spent, self.steps, self.since = 0.0, 0, 0
         if part.exists():
             kept = torch.load(part)
             for module, state in zip(modules, kept["modules"], strict=True):
@@ -212,13 +216,14 @@ class Clock:
 
     def step(self, loss: Tensor) -> None:
         for group in self.optimiser.param_groups:
-            group["lr"] = self.rate * eyes.cosine(self.progress)
+            group["lr"] = self.rate * eyes.cosine(self.progress) * min(1.0, (self.since + 1) / WARM)
         loss.backward()
         self.spent = self.team.average(self.weights, time.monotonic() - self.began)
         torch.nn.utils.clip_grad_norm_(self.weights, 1.0)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         self.steps += 1
+        self.since += 1
         if self.team.rank == 0 and time.monotonic() - self.last_kept > KEEP_EVERY:
             self._keep()
 
@@ -304,7 +309,7 @@ def lesson_loss(
     needed = torch.tensor([p + [0] * (longest - len(p)) for p in places])
     real = torch.tensor([[True] * len(p) + [False] * (longest - len(p)) for p in places])
     thought = fast.think(model, given, screens, tongue.image, needed)
-    logits = model.lm_head(thought.hidden[real])
+    logits = fast.logits(model, thought.hidden[real])
     wanted = given.ids.gather(1, needed + 1)[real]
     ce = F.cross_entropy(logits, wanted)
     right = logits.argmax(-1) == wanted

@@ -194,7 +194,7 @@ class Trainer:
         )
         real = torch.tensor([[k < len(s.reply.ids) for k in range(longest)] for s in part])
         hidden = fast.think(self.model, given, screens, tongue.image, needed).hidden
-        logits = self.model.lm_head(hidden[real])
+        logits = fast.logits(self.model, hidden[real])
         banned = torch.tensor([tongue.image, tongue.vision, tongue.vision_end, tongue.begin, tongue.pad])
         spread = F.log_softmax(logits.index_fill(1, banned, -torch.inf) / settings.temperature, -1)
         log_probs = spread.gather(1, given.ids.gather(1, needed + 1)[real][:, None])[:, 0]
