@@ -78,10 +78,10 @@ def _in_the_way(recipe: Recipe, stage: Literal["sft", "rl"]) -> list[Finding]:
 
 def _print(recipe: Recipe, stage: str, findings: list[Finding], *, as_json: bool) -> None:
     from sopbench.cli.terminal import print_json, safe
-    from uis1_train.plan.keys import flatten
+    from uis1_train.plan.keys import flatten, plain
     from uis1_train.plan.show import finding_lines, value
 
-    settings = recipe.model_dump(mode="json")
+    settings = plain(recipe.model_dump(mode="python"))
     if as_json:
         possible = all(f.weight != "impossible" for f in findings)
         print_json(

@@ -81,10 +81,11 @@ def register(app: typer.Typer) -> None:
 
 def _print(plan: Plan, *, as_json: bool) -> None:
     from sopbench.cli.terminal import print_json, safe
+    from uis1_train.plan.keys import plain
     from uis1_train.plan.show import lines_of
 
     if as_json:
-        print_json(plan.as_dict())
+        print_json(plain(plan.as_dict()))
         return
     for line in lines_of(plan):
         print(safe(line, 1000))

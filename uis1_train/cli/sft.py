@@ -55,13 +55,14 @@ def register(app: typer.Typer) -> None:
             run_stage("sft", Path(config), chosen, dry_run=dry_run, as_json=as_json)
             return
         from sopbench.cli.terminal import print_json, safe
+        from uis1_train.plan.keys import plain
         from uis1_train.plan.sft import make_sft_plan, sft_lines
         from uis1_train.plan.show import finding_lines
 
         plan = make_sft_plan(config, chosen, gpu_gb=gpu_memory)
         if dry_run:
             if as_json:
-                print_json(plan.as_dict())
+                print_json(plain(plan.as_dict()))
             for line in () if as_json else sft_lines(plan):
                 print(safe(line, 1000))
             raise typer.Exit(EXIT_BAD_INPUT if plan.impossible else 0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from sopbench.errors import UsageError
@@ -87,3 +89,12 @@ def differences(config: Mapping[str, Any], stock: Mapping[str, Any]) -> dict[str
     """Key -> (verl's value, ours) for every setting of verl's that is not as verl has it; ours alone have `None` for verl's."""
     mine, theirs = flatten(config), flatten(stock)
     return {key: (theirs.get(key), value) for key, value in mine.items() if key not in theirs or theirs[key] != value}
+
+
+def plain(value: Any) -> Any:
+    """`value` for JSON, which knows neither infinity (it becomes the text `inf`, as an override has it) nor paths."""
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return str(value) if isinstance(value, Path) or (isinstance(value, float) and not math.isfinite(value)) else value

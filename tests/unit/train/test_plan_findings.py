@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from sopbench.errors import UsageError
 from uis1_train.plan.batches import count_batches
 from uis1_train.plan.environment import satisfies
 from uis1_train.plan.findings import Finding, about_batches, about_memory, about_tokens
-from uis1_train.plan.keys import check_overrides, differences, flatten, unknown_keys
+from uis1_train.plan.keys import check_overrides, differences, flatten, plain, unknown_keys
 from uis1_train.plan.memory import GB, Use, estimate
 from uis1_train.plan.model_shape import QWEN25_VL
 from uis1_train.plan.settings import TABLE, settings_table
@@ -265,3 +267,7 @@ def test_a_length_that_is_only_assumed_makes_no_plan_impossible() -> None:
 
     assert "shorter ones may fit" in assumed.what
     assert f"{R}.free_cache_engine=true" in measured.fix
+
+
+def test_what_json_does_not_know_is_written_as_an_override_has_it() -> None:
+    assert plain({"a": [math.inf, 1.5], "b": Path("x/y"), "c": None}) == {"a": ["inf", 1.5], "b": "x/y", "c": None}
