@@ -97,7 +97,6 @@ def test_what_is_too_long_is_named(recordings: Path, words: tuple[Any, Any]) -> 
 @pytest.mark.slow
 def test_verls_sft_trainer_learns_from_it(recordings: Path, tiny_vl: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    ranks = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "DIST_INIT_METHOD": f"file://{tmp_path / 'meet'}"}
     overrides = [
         f"data.train_files={recordings}",
         f"model.path={tiny_vl}",
@@ -110,7 +109,6 @@ def test_verls_sft_trainer_learns_from_it(recordings: Path, tiny_vl: Path, tmp_p
         cwd=tmp_path,
         env=os.environ
         | environment()
-        | ranks
         | {"VERL_FILE_LOGGER_PATH": str(log), "PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,

@@ -6,6 +6,8 @@ Started once for each GPU: `torchrun --nproc-per-node 8 -m uis1_train.verl_ext.s
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +26,9 @@ from uis1_train.verl_ext.dataset import Recordings, specs_of
 from uis1_train.verl_ext.settings import MethodSettings
 
 log = logging.getLogger("uis1_train.sft")
+
+ANY_LENGTH = 10**9
+"""What is too long is told here, with the reply counted in."""
 
 
 class ExpertDataset(Dataset):
@@ -46,7 +51,7 @@ class ExpertDataset(Dataset):
                 "%d steps are left out: adapter %s has no words for them", found.inexpressible, self.adapter.name
             )
         self.lessons: Sequence[Lesson] = found.lessons if max_samples < 0 else found.lessons[:max_samples]
-        self.words = Featurizer(words_of(tokenizer, processor), max_prompt=int(config.max_length))
+        self.words = Featurizer(words_of(tokenizer, processor), max_prompt=ANY_LENGTH)
         self.max_length = int(config.max_length)
 
     def __len__(self) -> int:
@@ -57,9 +62,7 @@ class ExpertDataset(Dataset):
         try:
             row = row_of(lesson, self.adapter, self.words, self.images)
         except AskFailed as error:
-            raise UsageError(
-                f"{lesson.trajectory.id}, step {lesson.last}: {error} (data.max_length={self.max_length})"
-            ) from error
+            raise UsageError(f"{lesson.trajectory.id}, step {lesson.last}: {error}") from error
         if len(row.whole.ids) > self.max_length:
             raise UsageError(
                 f"{lesson.trajectory.id}, step {lesson.last}: {len(row.whole.ids)} tokens are more than data.max_length={self.max_length}"
@@ -112,7 +115,18 @@ def run(config: Any) -> None:
     """Train with verl's SFT trainer in this process group (torchrun's, or a single process)."""
     from verl.trainer.sft_trainer import run_sft
 
+    if "RANK" not in os.environ:
+        os.environ.update(alone())
     run_sft(config)
+
+
+def alone() -> dict[str, str]:
+    """What torchrun tells its processes, for one that was started without it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ranks = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1"}
+    return ranks | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
 
 
 def main(arguments: list[str]) -> int:
