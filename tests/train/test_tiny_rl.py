@@ -17,7 +17,7 @@ from uis1_train.tiny.corpus import Corpus, Order, ensure
 from uis1_train.tiny.folder import Shape, load_folder, new_model, vocabulary_from, write_folder
 from uis1_train.tiny.lessons import Tongue
 from uis1_train.tiny.playing import LARGE, Player, Reply, trajectory
-from uis1_train.tiny.rl import RlSettings, Sample, Trainer, play_offline, play_semi_online, run, weigh
+from uis1_train.tiny.rl import RlSettings, Sample, Trainer, merged, play_offline, play_semi_online, run, weigh
 from uis1_train.tiny.telling import difference
 
 SMALL = Shape(hidden=64, inner=64, layers=2, heads=1, vision_inner=64, vision_layers=1)
@@ -55,6 +55,15 @@ def test_semi_online_samples_also_see_what_came_later() -> None:
 def test_groups_that_agree_are_dropped() -> None:
     samples = [sample(0, r, 0, False, 0.1) for r in range(8)]
     assert weigh(samples, RlSettings(method="semi1"))[0] == []
+
+
+def test_equal_replies_to_equal_prompts_are_learnt_from_once_by_their_sum() -> None:
+    first, second, other = (Reply("", [1], 0, [ids], [0.0]) for ids in (5, 5, 6))
+    advantages = ((first, 0.5), (second, 0.25), (second, -1.0), (other, 1.0), (other, 0.0))
+    samples = [Sample(reply, 0, 0, 0, True, 1.0, advantage) for reply, advantage in advantages]
+    told = [(s.reply.ids[0], s.advantage, s.count) for s in merged(samples)]
+    assert told == [(5, 0.75, 2), (5, -1.0, 1), (6, 1.0, 1)]
+    assert [s.advantage for s in samples] == [0.5, 0.25, -1.0, 1.0, 0.0], "what was sampled stays as it is"
 
 
 class Stage:
