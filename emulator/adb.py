@@ -34,6 +34,12 @@ INSTALL: Final = (
 )
 
 
+_UNREACHABLE: Final = (
+    "error: device", "error: no devices", "error: closed", "error: protocol", "error: cannot connect", "adb: device", "adb: error: connect failed",
+)  # fmt: skip
+"""How adb's client begins when it has no connection to the device."""
+
+
 class AdbMissing(SopbenchError):
     """There is no adb program on this machine."""
 
@@ -69,9 +75,7 @@ class AdbResult:
     def unreachable(self) -> bool:
         """Whether adb says that it cannot reach the device, as opposed to a command that failed there."""
         said = self.stderr.decode("utf-8", "replace")
-        return self.code != 0 and said.startswith(
-            ("error: device", "error: no devices", "error: closed", "adb: error", "error: protocol")
-        )
+        return self.code != 0 and said.startswith(_UNREACHABLE)
 
 
 def quoted(*words: str) -> str:

@@ -26,7 +26,13 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 class Host(ABC):
-    """Where a simulated phone runs."""
+    """Where a simulated phone runs. `extra_boot`: seconds that its next boot is to take longer (the fault `slow_boot`)."""
+
+    extra_boot: float = 0.0
+
+    def _take_extra_boot(self) -> float:
+        seconds, self.extra_boot = self.extra_boot, 0.0
+        return seconds
 
     @property
     @abstractmethod
@@ -65,7 +71,8 @@ class InProcessPhone(Host):
         return None
 
     def start(self, ports: Ports, adb_server_port: int, within: float) -> None:
-        self.phone = SimPhone(self._make, ports, adb_server_port=adb_server_port, boot_seconds=self._boot_seconds)
+        seconds = self._boot_seconds + self._take_extra_boot()
+        self.phone = SimPhone(self._make, ports, adb_server_port=adb_server_port, boot_seconds=seconds)
         self.phone.start()
 
     def stop(self, within: float) -> None:
@@ -84,7 +91,8 @@ class ChildPhone(Host):
         boot_seconds: float = 0.0,
         python: Path | None = None,
     ) -> None:
-        self._options = ["--screen", screen, "--seed", str(seed), "--url", url, "--boot-seconds", str(boot_seconds)]
+        self._options = ["--screen", screen, "--seed", str(seed), "--url", url]
+        self._boot_seconds = boot_seconds
         self._python = python or Path(sys.executable)
         self._process: subprocess.Popen[bytes] | None = None
         self._log: Path | None = None
@@ -99,7 +107,8 @@ class ChildPhone(Host):
 
     def start(self, ports: Ports, adb_server_port: int, within: float) -> None:
         words: Sequence[str] = [
-            "--port", str(ports.console), "--adb-server", str(adb_server_port), "--parent", str(os.getpid()), "--json", *self._options,
+            "--port", str(ports.console), "--adb-server", str(adb_server_port), "--parent", str(os.getpid()), "--json",
+            "--boot-seconds", str(self._boot_seconds + self._take_extra_boot()), *self._options,
         ]  # fmt: skip
         if ports.grpc is not None:
             words = [*words, "--grpc-port", str(ports.grpc)]

@@ -150,13 +150,17 @@ class SimDevice(AdbDevice):
         self._console(f"avd snapshot load {name}", within)
 
     def inject(self, fault: str, seconds: float | None = None) -> None:
-        """Switch a fault on (`emulator.sim.FAULTS`), for some seconds or until `heal`."""
+        """Switch a fault on (`emulator.sim.FAULTS`), for some seconds or until `heal`. `slow_boot` is about the next start."""
         if fault not in FAULTS:
             raise ValueError(f"no fault {fault[:40]!r}; there are {', '.join(FAULTS)}")
-        self._console(f"fault set {fault}" + (f" {seconds:g}" if seconds is not None else ""), None)
+        if fault == "slow_boot":
+            self.host.extra_boot = 30.0 if seconds is None else seconds
+        else:
+            self._console(f"fault set {fault}" + (f" {seconds:g}" if seconds is not None else ""), None)
 
     def heal(self) -> None:
         """Switch every fault off."""
+        self.host.extra_boot = 0.0
         self._console("fault clear", None)
 
     def _console(self, line: str, within: float | None) -> None:

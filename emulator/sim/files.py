@@ -284,7 +284,10 @@ class FileTree:
         parts = [part for part in _split(path) if part not in ("", ".")]
         if not parts or parts[-1] == "..":
             raise FileError(errno.EINVAL if parts else errno.EBUSY, path)
-        parent = self.stat("/" + "/".join(parts[:-1]))
+        try:
+            parent = self.stat("/" + "/".join(parts[:-1]))
+        except FileError as error:
+            raise FileError(error.errno or errno.ENOENT, path) from error
         if parent.kind != "dir":
             raise FileError(errno.ENOTDIR, path)
         if len(os.fsencode(parts[-1])) > MAX_NAME or len(parts) > MAX_DEPTH:

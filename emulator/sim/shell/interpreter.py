@@ -150,6 +150,14 @@ class Shell:
         name, args = words[0], words[1:]
         if name == "cd":
             return self._cd(args, state, streams)
+        if name == "export":
+            for word in args:
+                key, equals, value = word.partition("=")
+                if equals:
+                    state.variables[key] = value
+            return 0
+        if name == "exec" and args:
+            return self._call(args, state, streams)
         if name == "exit":
             state.code = int(args[0]) & 255 if args and args[0].isdigit() else state.code
             raise _Exit

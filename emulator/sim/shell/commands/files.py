@@ -77,7 +77,8 @@ def cp(call: Call) -> None:
         into = target
         if tree.is_dir(target) and not contents:
             into = f"{target.rstrip('/')}/{_base(source)}"
-        if tree.exists(into) and node.kind == "dir" and f"{tree.real(into)}/".startswith(f"{tree.real(source)}/"):
+        folder = into if tree.is_dir(into) else into.rstrip("/").rpartition("/")[0] or "/"
+        if node.kind == "dir" and f"{tree.real(folder)}/".startswith(f"{tree.real(source)}/"):
             raise Failed(f"'{name}' into itself")
         _copy(tree, source, into, keep=bool(on & {"a", "p"}), depth=0)
 
