@@ -34,11 +34,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, help="keep the runs here, and use those that are whole already")
     parser.add_argument("--only", nargs="*", default=list(builtins()), choices=list(builtins()), metavar="POLICY")
+    parser.add_argument("--boards", nargs="*", default=list(BOARDS), choices=list(BOARDS), metavar="BOARD")
     parser.add_argument("--date", default=datetime.now(UTC).date().isoformat())
     asked = parser.parse_args()
     boards = load_boards()
     with tempfile.TemporaryDirectory() as scratch:
-        for number, (board, model) in enumerate(((b, m) for b in BOARDS for m in asked.only), start=1):
+        for number, (board, model) in enumerate(((b, m) for b in asked.boards for m in asked.only), start=1):
             suite = boards.get(board).suite
             out = (asked.runs or Path(scratch)) / f"{suite}-{model.partition(':')[2]}"
             run = sopbench.run(suite=suite, model=model, seed=0, adapter="uis1", prompts="builtin", out=out)
@@ -57,7 +58,9 @@ def main() -> int:
             }
             made = submit(run.path, place, metadata, boards=boards, board=board)
             row = made.verification.row
-            print(f"{number}/{len(BOARDS) * len(asked.only)} {made.path}: {row.values if row else '?'}", flush=True)
+            print(
+                f"{number}/{len(asked.boards) * len(asked.only)} {made.path}: {row.values if row else '?'}", flush=True
+            )
     return 0
 
 

@@ -83,7 +83,7 @@ def submit(
     ]
     if new_info.facts["model"] != info.facts["model"]:
         left_out.append("the folders in the model's name")
-    path, verification = _written(Path(out), about, contents, known, data)
+    path, verification = _written(Path(out), about, contents, known, data, loaded)
     return Submitted(path, verification, tuple(left_out))
 
 
@@ -108,7 +108,7 @@ def counting(folder: RunFolder, loaded: Loaded, repeats: int) -> tuple[bytes, di
 
 
 def _written(
-    out: Path, about: Metadata, contents: Mapping[str, bytes], boards: Boards, data: DataSource
+    out: Path, about: Metadata, contents: Mapping[str, bytes], boards: Boards, data: DataSource, loaded: Loaded
 ) -> tuple[Path, Verification]:
     """The folder, whole or not at all: it is made and verified beside its place, and takes it only then."""
     target = out / folder_name(about)
@@ -121,7 +121,7 @@ def _written(
         made.mkdir()
         for name, content in contents.items():
             (made / name).write_bytes(content)
-        verification = verify(made, boards=boards, source=data)
+        verification = verify(made, boards=boards, source=data, loaded={about.board: loaded})
         refused = verification.refused
         if refused is not None:
             raise UsageError(f"this run cannot stand on the board {about.board}: rule {refused.rule}: {refused.detail}")

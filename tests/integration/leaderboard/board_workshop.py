@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -137,7 +138,7 @@ class Workshop:
     source: DataSource
     folder: Path
 
-    @property
+    @cached_property
     def boards(self) -> Boards:
         return load_boards(self.root)
 

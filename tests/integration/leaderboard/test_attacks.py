@@ -135,7 +135,7 @@ class TestArchives:
         (tmp_path / "a").write_bytes(junk)
         assert refusal(shop, tmp_path / "a")[0] in ("reading", "files")
 
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
     @given(place=st.integers(min_value=0), value=st.integers(1, 255), kind=st.sampled_from(["tar", "gz", "xz", "zip"]))
     def test_a_damaged_archive_is_never_a_crash(
         self, shop: Workshop, tmp_path: Path, place: int, value: int, kind: str
@@ -294,7 +294,7 @@ class TestMetadata:
 class TestJournals:
     """Of records whose JSON is right and whose values are anything."""
 
-    @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
     @given(data=st.data())
     def test_any_field_may_be_anything_and_nothing_crashes(
         self, shop: Workshop, tmp_path: Path, data: st.DataObject
@@ -316,7 +316,7 @@ class TestJournals:
         found = shop.verify(shop.tampered(place, change))
         assert found.ok or found.refused is not None
 
-    @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
     @given(data=st.data())
     def test_any_fact_may_be_anything_and_nothing_crashes(
         self, shop: Workshop, tmp_path: Path, data: st.DataObject
@@ -341,11 +341,11 @@ Maker = Callable[[Workshop, Path], Path]
 
 def zst_bomb(shop: Workshop, place: Path) -> Path:
     """One line without end."""
-    return _with_steps(shop, place, zstandard.ZstdCompressor(level=19).compress(b"x" * (1 << 30)))
+    return _with_steps(shop, place, zstandard.ZstdCompressor(level=1).compress(b"x" * (1 << 28)))
 
 
 def zst_of_short_lines(shop: Workshop, place: Path) -> Path:
-    return _with_steps(shop, place, zstandard.ZstdCompressor(level=3).compress(b"{}\n" * 40_000_000))
+    return _with_steps(shop, place, zstandard.ZstdCompressor(level=3).compress(b"{}\n" * 4_000_000))
 
 
 def zst_of_large_replies(shop: Workshop, place: Path) -> Path:
@@ -372,12 +372,12 @@ def _with_steps(shop: Workshop, place: Path, data: bytes) -> Path:
 
 
 def gz_bomb(shop: Workshop, place: Path) -> Path:
-    (place / "a.tar.gz").write_bytes(gzip.compress(b"\0" * (1 << 30), 9)[: 10 * 1024 * 1024])
+    (place / "a.tar.gz").write_bytes(gzip.compress(b"\0" * (1 << 26), 1))
     return place / "a.tar.gz"
 
 
 def xz_bomb(shop: Workshop, place: Path) -> Path:
-    (place / "a.tar.xz").write_bytes(lzma.compress(b"\0" * (1 << 28), preset=1))
+    (place / "a.tar.xz").write_bytes(lzma.compress(b"\0" * (1 << 25), preset=0))
     return place / "a.tar.xz"
 
 
@@ -386,19 +386,19 @@ def zip_bomb(shop: Workshop, place: Path) -> Path:
         zipfile.ZipFile(place / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive,
         archive.open("s/run.json", "w") as handle,
     ):
-        for _ in range(1 << 10):
+        for _ in range(1 << 6):
             handle.write(b"\0" * (1 << 20))
     return place / "a.zip"
 
 
 def bzip2_in_a_zip(shop: Workshop, place: Path) -> Path:
     with zipfile.ZipFile(place / "a.zip", "w", zipfile.ZIP_BZIP2) as archive:
-        archive.writestr("s/run.json", b"\0" * (1 << 28))
+        archive.writestr("s/run.json", b"\0" * (1 << 25))
     return place / "a.zip"
 
 
 def bz2_tar(shop: Workshop, place: Path) -> Path:
-    (place / "a.tar.bz2").write_bytes(bz2.compress(b"\0" * (1 << 28)))
+    (place / "a.tar.bz2").write_bytes(bz2.compress(b"\0" * (1 << 25)))
     return place / "a.tar.bz2"
 
 
