@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             verb.add_argument(
                 "--minutes",
                 type=float,
-                default={"sft": 40.0, "overfit": 3.0}[name],
+                default={"sft": 32.0, "overfit": 3.0}[name],
                 help="of training, recordings not counted",
             )
         if name != "overfit":
@@ -59,13 +59,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def sft(out: Path, recordings: Path, minutes: float, processes: int, seed: int) -> int:
-    """A fifth of the time for the eyes. Ends in `out/final`, a model folder."""
+    """A quarter of the time for the eyes. Ends in `out/final`, a model folder."""
     from uis1_train.tiny.corpus import Order, ensure
     from uis1_train.tiny.learn import Recipe, run
 
     ensure(recordings / "validation", Order("validation", 1), processes=processes)
     ensure(recordings / "train", Order("train", 40, 12), processes=processes)
-    recipe = Recipe(eye_minutes=0.2 * minutes, hand_minutes=0.8 * minutes, processes=processes, seed=seed)
+    recipe = Recipe(eye_minutes=0.25 * minutes, hand_minutes=0.75 * minutes, processes=processes, seed=seed)
     run(recipe, recordings / "train", recordings / "validation", out)
     return 0
 

@@ -48,7 +48,7 @@ class Recipe:
     hand_batch: int = 8
     eye_rate: float = 2e-3
     hand_rate: float = 2e-3
-    grounding: float = 0.5
+    grounding: float = 0.45
     grounding_end: float = 0.05
     copies: float = 0.5
     points: float = 0.5
@@ -56,6 +56,7 @@ class Recipe:
     says: float = 3.0
     flags: float = 0.5
     glances: float = 0.2
+    echoes: float = 0.3
     forgets: float = 0.05
     seed: int = 0
     processes: int = 2
@@ -274,6 +275,8 @@ def _rows(tongue: Tongue, corpus: Corpus, recipe: Recipe, rng: random.Random, cl
     numbers = corpus.number
     steps = [(r, i) for r in corpus.recordings for i, s in enumerate(r.steps) if s.gold]
     steps += [(r, 0) for r in corpus.recordings if r.steps[0].gold]  # all else hangs on the first step
+    rare = ("type", "answer", "wait")
+    steps += [(r, i) for r in corpus.recordings for i, s in enumerate(r.steps) if s.gold and s.action["action"] in rare]
     order: list[tuple[Recording, int]] = []
     many = 16
     while True:
@@ -292,7 +295,7 @@ def _rows(tongue: Tongue, corpus: Corpus, recipe: Recipe, rng: random.Random, cl
         batches = [rows[i : i + recipe.hand_batch] for i in range(0, len(rows), recipe.hand_batch)]
         rng.shuffle(batches)
         for batch in batches:
-            share = recipe.grounding + (recipe.grounding_end - recipe.grounding) * min(1.0, clock.progress / 0.5)
+            share = recipe.grounding + (recipe.grounding_end - recipe.grounding) * min(1.0, clock.progress / 0.4)
             while rng.random() < share:
                 screens = [rng.randrange(len(corpus)) for _ in range(recipe.hand_batch)]
                 found = [grounding_row(tongue, corpus.looks[n], n, rng) for n in screens]
@@ -357,7 +360,49 @@ def lesson_loss(
             mass = _attention(thought, depth, head, row_at, query_at).gather(1, key_at[:, None])[:, 0].clamp_min(-12)
             total = total - weight * mass.mean()
             facts[name] = mass.exp().mean().item()
+    if recipe.echoes and not ground:
+        total = total + recipe.echoes * _echoes(model, thought, given, rows, boxes, layer, facts)
     return total, facts
+
+
+def _echoes(
+    model: Any,
+    thought: fast.Thinking,
+    given: fast.Batch,
+    rows: list[Row],
+    boxes: list[tuple[int, int, tuple[int, int, int, int]]],
+    layer: int,
+    facts: dict[str, float],
+) -> Tensor:
+    """What the heads that copy and look hand on says, by itself, what they look at: a word of the goal or the history its own token, a cell of the touched thing
+    a word of its label. So copying is learnt for all words at once, and not anew for each."""
+    pairs = [(i, k) for i, row in enumerate(rows) for _, k in row.befores]
+    pairs = random.sample(pairs, min(len(pairs), 120))
+    row_at, key_at = (torch.tensor(column) for column in zip(*pairs, strict=True))
+    logits = _handed_on(model, thought, layer, 1, row_at, key_at)
+    wanted = given.ids[row_at, key_at]
+    total = F.cross_entropy(logits, wanted)
+    facts["echo"] = (logits.argmax(-1) == wanted).float().mean().item()
+    seen = []
+    for i, query, box in boxes:
+        cells = np.flatnonzero(cells_of(box))
+        seen += [(i, int(given.begins[i]) + int(cell), rows[i].ids[query + 1]) for cell in cells[:3]]
+    if seen:
+        seen = random.sample(seen, min(len(seen), 60))
+        row_at, key_at, wanted = (torch.tensor(column) for column in zip(*seen, strict=True))
+        logits = _handed_on(model, thought, layer + 1, 0, row_at, key_at)
+        total = total + 0.5 * F.cross_entropy(logits, wanted)
+        facts["read"] = (logits.argmax(-1) == wanted).float().mean().item()
+    return total
+
+
+def _handed_on(model: Any, thought: fast.Thinking, layer: int, head: int, rows: Tensor, keys: Tensor) -> Tensor:
+    """The logits of what one head passes on of some positions, were it all that there is."""
+    text = model.model.language_model
+    value = thought.values[layer][rows, head, keys]
+    width = value.shape[-1]
+    out = value @ text.layers[layer].self_attn.o_proj.weight[:, head * width : (head + 1) * width].T
+    return fast.logits(model, F.rms_norm(out, (out.shape[-1],)) * text.norm.weight)
 
 
 def _attention(thought: fast.Thinking, layer: int, head: int, rows: Tensor, queries: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from uis1_train.tiny.recording import Recording
 from uis1_train.tiny.rl import METHODS, RlSettings
 
 SEEDS: Final = (1, 2, 3)
-KEPT: Final = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.75)
+KEPT: Final = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 """Shares of the SFT budget at which a checkpoint is kept; RL starts from one of them."""
 WANTED_START: Final = 30.0
 """TSR on training goals at which RL should start: the kept checkpoint that comes nearest is taken."""
@@ -34,10 +34,11 @@ ORDERS: Final = {
 
 @dataclass(frozen=True)
 class Plan:
-    """sft_minutes: of SFT. rl_steps: replies that each RL run samples. per_template: training recordings of each template that RL plays on."""
+    """eye_minutes, hand_minutes: of SFT. rl_steps: replies that each RL run samples. per_template: training recordings of each template that RL plays on."""
 
-    sft_minutes: float = 40.0
-    rl_steps: int = 30_000
+    eye_minutes: float = 8.0
+    hand_minutes: float = 24.0
+    rl_steps: int = 24_000
     per_template: int = 8
     processes: int = 2
 
@@ -75,7 +76,7 @@ def _sft(out: Path, recordings: Path, plan: Plan) -> None:
     if (out / "final" / "config.json").exists():
         return
     recipe = Recipe(
-        eye_minutes=0.2 * plan.sft_minutes, hand_minutes=0.8 * plan.sft_minutes, processes=plan.processes, keep_at=KEPT
+        eye_minutes=plan.eye_minutes, hand_minutes=plan.hand_minutes, processes=plan.processes, keep_at=KEPT
     )
     run(recipe, recordings / "train", recordings / "validation", out)
 
