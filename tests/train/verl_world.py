@@ -128,7 +128,7 @@ def belonging_to(ray_folder: Path) -> list[psutil.Process]:
     return found
 
 
-def make_guessing_model(folder: Path, recordings: Path, *, updates: int = 120) -> Path:
+def make_guessing_model(folder: Path, recordings: Path, *, updates: int = 100) -> Path:
     """A tiny Qwen2.5-VL that answers with one of the four actions, in the words of adapter `tiny`."""
     import torch
     from transformers import AutoProcessor, Qwen2_5_VLForConditionalGeneration
@@ -143,7 +143,7 @@ def make_guessing_model(folder: Path, recordings: Path, *, updates: int = 120) -
     rows = [
         (trajectory.goal, step.screen.decode(), action)
         for trajectory in load_trajectories(recordings, limit=3)
-        for step in trajectory.steps
+        for step in trajectory.steps[:1]
         for action in ACTIONS
     ]
     batch, labels = _batch(processor, rows)
