@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sopbench import __version__
 from sopbench.adapters import get_adapter
+from sopbench.adapters.base import Adapter
 from sopbench.clients import make_policy
 from sopbench.clients.base import AskFailed, Policy
 from sopbench.errors import DataError, UsageError
 from sopbench.runs.config import RunConfig, config_of, facts_of, settings_of
-from sopbench.runs.engine import Play, play
+from sopbench.runs.engine import Crew, play
 from sopbench.runs.fingerprint import fingerprint, require_same
 from sopbench.runs.folder import EpisodeLog, RunFolder, RunInfo
+from sopbench.runs.player import Play
 from sopbench.runs.progress import Listener
 from sopbench.runs.summary import online_outcome, semi_online_outcome, summarise
 from sopbench.runs.wording import worded_adapter
@@ -213,7 +215,7 @@ class _Session:
                 seed=config.seed,
                 concurrency=config.concurrency,
             )
-            wall, stopped = await _play(plan, folder, self.listener)
+            wall, stopped = await _play(plan, folder, self.listener, self._crew(adapter, facts["images"], folder))
         finally:
             if policy is not self.policy:
                 await policy.close()
@@ -221,6 +223,14 @@ class _Session:
         summary = summarise(folder.info(), folder.path, loaded, adapter, logs, wall_s=wall, stopped=stopped)
         folder.write_summary(summary)
         return Run(folder.path)
+
+    def _crew(self, adapter: Adapter, images: int, folder: RunFolder) -> Crew | None:
+        """None for this process."""
+        if self.config.executor == "local":
+            return None
+        from sopbench.runs.on_ray import RayCrew, Recipe
+
+        return RayCrew(Recipe(self.config, adapter, images, folder.path), self.config.ray_address)
 
     def _folder(self, facts: dict[str, Any], settings: dict[str, Any], *, resume: bool) -> RunFolder:
         now = datetime.now(UTC)
@@ -254,12 +264,12 @@ class _Session:
         return folder
 
 
-async def _play(plan: Play, folder: RunFolder, listener: Listener) -> tuple[float, AskFailed | None]:
+async def _play(plan: Play, folder: RunFolder, listener: Listener, crew: Crew | None) -> tuple[float, AskFailed | None]:
     """Seconds that playing took, and what ended it early. The first error of the workers comes out as itself, not wrapped in a group."""
     loop = asyncio.get_running_loop()
     started = loop.time()
     try:
-        stopped = await play(plan, folder, listener)
+        stopped = await play(plan, folder, listener, crew)
     except BaseExceptionGroup as group:
         first: BaseException = group
         while isinstance(first, BaseExceptionGroup):

@@ -21,6 +21,8 @@ def register(app: typer.Typer) -> None:
         run: Annotated[Path, typer.Argument(help="Folder of the run.", show_default=False)],
         base_url: Annotated[list[str] | None, typer.Option(help="Other endpoints that serve the same model.")] = None,
         concurrency: Annotated[int | None, typer.Option(help="Most trajectories in flight.")] = None,
+        executor: Annotated[str | None, typer.Option(help="Who plays: local or ray.", show_default=False)] = None,
+        ray_address: Annotated[str | None, typer.Option(help="Of the Ray cluster.", show_default=False)] = None,
         timeout: Annotated[float | None, typer.Option(help="Seconds that one attempt may take.")] = None,
         deadline: Annotated[float | None, typer.Option(help="Seconds that one request may take.")] = None,
         data: Annotated[Path | None, typer.Option(help="Where the trajectory file is now.")] = None,
@@ -45,6 +47,8 @@ def register(app: typer.Typer) -> None:
         asked: dict[str, Any] = {
             "base_urls": tuple(base_url) if base_url else None,
             "concurrency": concurrency,
+            "executor": executor,
+            "ray_address": ray_address,
             "attempt_timeout": timeout,
             "deadline": deadline,
             "data": data,

@@ -89,6 +89,13 @@ def register(app: typer.Typer) -> None:
         adaptive: Annotated[
             bool, typer.Option("--adaptive", help="Start slowly and find the concurrency that the endpoint takes.")
         ] = False,
+        executor: Annotated[
+            str, typer.Option(help="Who plays: local (this process) or ray (a Ray cluster; the extra `ray`).")
+        ] = "local",
+        ray_address: Annotated[
+            str | None,
+            typer.Option(help="Of the cluster, as ray.init takes it (auto, HOST:PORT); left out: one of this machine."),
+        ] = None,
         history_images: Annotated[
             int | None, typer.Option(help="How many of the last screens a request carries (default: the adapter's).")
         ] = None,
@@ -164,6 +171,8 @@ def register(app: typer.Typer) -> None:
             deadline=deadline,
             max_attempts=max_attempts,
             prices=read_price(price),
+            executor=executor,  # type: ignore[arg-type]  # RunConfig checks it
+            ray_address=ray_address,
         )
         play(lambda listener: api.run(config, listener=listener), as_json=as_json, quiet=quiet, report=report)
 

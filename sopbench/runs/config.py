@@ -44,6 +44,7 @@ class RunConfig:
     adapter: `auto` is the model's own where it has one (builtin:tiny), else uis1.
     prompts: whose words the model is asked in: `auto` (the publisher's where they are to be had, else ours with a warning), `official`, `builtin`, `package`, `pulled`.
     seed: seeds built-in policies, and is sent to the endpoint (plus the number of the repeat) where given.
+    executor: who plays: this process, or the nodes of a Ray cluster (`ray_address`; None starts one of this machine). It changes no number, and is no setting of the run.
     """
 
     suite: str = "pocket"
@@ -68,6 +69,8 @@ class RunConfig:
     deadline: float = 600.0
     max_attempts: int = 8
     prices: Prices | None = None
+    executor: Literal["local", "ray"] = "local"
+    ray_address: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.base_urls, str):
@@ -91,6 +94,10 @@ class RunConfig:
             )
         if self.after_mismatch not in ("stop", "continue"):
             raise UsageError(f"after_mismatch is stop or continue, not {self.after_mismatch!r}")
+        if self.executor not in ("local", "ray"):
+            raise UsageError(f"executor is local or ray, not {self.executor!r}")
+        if self.ray_address is not None and self.executor != "ray":
+            raise UsageError("ray_address belongs to executor='ray' (--executor ray)")
         checked_wanted(self.prompts)
         if self.seed is not None and not 0 <= self.seed < 2**31:
             raise UsageError(f"seed must lie in 0..2^31-1, not {self.seed}")

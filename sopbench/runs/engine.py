@@ -1,60 +1,25 @@
-"""The engine: drives protocols with a policy and writes the journal. The only place that awaits the network."""
+"""The engine: plays what a run's journal does not hold yet, many episodes at once, in this process or on a cluster."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Literal, ParamSpec, TypeVar
 
-from sopbench.actions import Action, Answer
-from sopbench.adapters.base import Adapter, ParsedReply, ParseFailure
-from sopbench.clients.base import AskFailed, Policy, Reply
-from sopbench.errors import DataError, FingerprintMismatch, command
+from sopbench.clients.base import AskFailed
 from sopbench.files import replacing
-from sopbench.online.base import EnvironmentFailed, OnlineEnvironment, OnlineTask
-from sopbench.protocols.online import OnlineEpisode
-from sopbench.protocols.semi_online import Pending, SemiOnlineEpisode
 from sopbench.protocols.static import StaticEpisode
-from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunFolder, require_own
+from sopbench.runs.folder import RunFolder, require_own
 from sopbench.runs.journal import Journal
-from sopbench.runs.progress import Listener, Progress
-from sopbench.runs.recording import (
-    ask_for,
-    attempt_records,
-    base_record,
-    noting_left_out,
-    pair,
-    replied_record,
-    semi_online_facts,
-    static_facts,
-    storable,
-)
-from sopbench.runs.records import EpisodeEnd, FailureRecord, StepRecord
-from sopbench.scoring.base import Profile
-from sopbench.screen import Screen
-from sopbench.suites.base import Loaded, Suite
-from sopbench.trajectory import Trajectory
+from sopbench.runs.player import Play, Player
+from sopbench.runs.progress import Listener
+from sopbench.runs.records import EpisodeEnd, StepRecord
+
+Crew = Callable[[Play, Player], Awaitable[None]]
+"""Whoever plays all of a run: see `play_here`, and `sopbench.runs.on_ray`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Play:
-    """Everything that one run plays with."""
-
-    suite: Suite
-    loaded: Loaded
-    adapter: Adapter
-    profile: Profile | None
-    policy: Policy
-    images: int
-    after_mismatch: Literal["stop", "continue"]
-    repeats: int
-    seed: int | None
-    concurrency: int
-
-
-async def play(plan: Play, folder: RunFolder, listener: Listener) -> AskFailed | None:
+async def play(plan: Play, folder: RunFolder, listener: Listener, crew: Crew | None = None) -> AskFailed | None:
     """Play what the journal of `folder` does not hold yet. Cancellation leaves a run that can be resumed.
 
     Returns the refusal that every further request would have met too, where one ended the run early (an unknown model, a wrong key), else None.
@@ -62,329 +27,57 @@ async def play(plan: Play, folder: RunFolder, listener: Listener) -> AskFailed |
     with Journal(folder.journal_path) as journal:
         recorded = folder.episodes()
         require_own(recorded, plan.loaded.ids, plan.repeats, folder)
-        player = _Player(plan, folder, journal, recorded, listener)
-        await player.run()
+        player = Player(plan, folder.path, FolderSink(folder, journal), recorded, listener)
+        player.tell()
+        await (crew or play_here)(plan, player)
+        player.tell()
     return player.stopped
 
 
-class _Player:
-    def __init__(
-        self,
-        plan: Play,
-        folder: RunFolder,
-        journal: Journal,
-        recorded: Mapping[EpisodeKey, EpisodeLog],
-        listener: Listener,
-    ) -> None:
-        self.plan, self.folder, self.journal, self.recorded = plan, folder, journal, recorded
-        self.listener = listener
-        self.stopped: AskFailed | None = None
-        if plan.suite.protocol == "static":
-            steps = sum(map(len, plan.loaded.trajectories))
-            self.progress = Progress(total=steps * plan.repeats, unit="steps", rate_name="SR")
-        else:
-            self.progress = Progress(total=len(plan.loaded.ids) * plan.repeats)
+class FolderSink:
+    """Lines go to the journal, screens to the run's folder (each content once)."""
 
-    async def run(self) -> None:
-        """A fixed crew of workers takes jobs in order, so that at most `concurrency` are in flight."""
-        queue = self._jobs()
+    def __init__(self, folder: RunFolder, journal: Journal) -> None:
+        self._folder, self._journal = folder, journal
 
-        async def work() -> None:
-            for job in queue:
-                if self.stopped is not None:
-                    return
-                await job()
+    def append(self, record: StepRecord | EpisodeEnd) -> None:
+        self._journal.append(record)
 
-        self._tell()
-        async with asyncio.TaskGroup() as crew:
-            for _ in range(min(self.plan.concurrency, self.progress.total)):
-                crew.create_task(work())
-        self._tell()
-
-    def _jobs(self) -> Iterator[Callable[[], Awaitable[None]]]:
-        """What is to be played, in the data's order: whole episodes, or where steps do not depend on each other every step by itself."""
-        plan = self.plan
-        for repeat in range(plan.repeats):
-            for trajectory in plan.loaded.trajectories:
-                if plan.suite.protocol == "static":
-                    assert plan.profile is not None
-                    episode = StaticEpisode(
-                        trajectory, plan.adapter, plan.profile, images=plan.images, instruct=plan.suite.instructs
-                    )
-                    for index in range(len(trajectory)):
-                        yield partial(self._static_step, episode, index, repeat)
-                else:
-                    yield partial(self._semi_online, trajectory, repeat)
-            for task in plan.loaded.tasks:
-                yield partial(self._online, task, repeat)
-
-    def _tell(self) -> None:
-        self.progress.pool = self.plan.policy.status()
-        self.listener(self.progress)
-
-    def _finished(self, *, success: bool, scored: bool, resumed: bool) -> None:
-        self.progress.finished += 1
-        self.progress.resumed += resumed
-        self.progress.succeeded += success and scored
-        self.progress.not_scored += not scored
-        self._tell()
-
-    # -- semi-online -----------------------------------------------------------------------------------------------
-
-    async def _semi_online(self, trajectory: Trajectory, repeat: int) -> None:
-        plan = self.plan
-        assert plan.profile is not None
-        episode = SemiOnlineEpisode(
-            trajectory, plan.adapter, plan.profile, images=plan.images, after_mismatch=plan.after_mismatch
-        )
-        asked = False
-        try:
-            self._replay(episode, repeat)
-            while (pending := episode.pending()) is not None:
-                asked = True
-                if not await self._semi_online_step(episode, pending, repeat):
-                    self._finished(success=False, scored=False, resumed=False)
-                    return
-        except DataError as error:
-            fault = AskFailed("screen", str(error))
-            self._not_scored(trajectory.id, repeat, 0, episode.step_index, None, fault, of=len(trajectory))
-            self._finished(success=False, scored=False, resumed=False)
-            return
-        self._finished(success=episode.success, scored=True, resumed=not asked)
-
-    def _replay(self, episode: SemiOnlineEpisode, repeat: int) -> None:
-        """Bring the episode to where the journal left it. Recorded replies must mean today what they meant then."""
-        log = self.recorded.get((episode.trajectory.id, repeat))
-        for record in log.ordered() if log else ():
-            if record.outcome != "scored" or record.reply is None or episode.over:
-                return
-            verdict = episode.advance(record.reply).verdict
-            if (
-                record.verdict is None
-                or record.verdict.match != verdict.match
-                or record.step != len(episode.results) - 1
-            ):
-                raise self._judged_differently(record, episode.profile)
-
-    async def _semi_online_step(self, episode: SemiOnlineEpisode, pending: Pending, repeat: int) -> bool:
-        """Ask, judge, record. False when no reply was to be had."""
-        step = episode.trajectory.steps[pending.step_index]
-        trajectory = episode.trajectory
-        reply = await self._ask(
-            trajectory.id, repeat, 0, pending, expert=lambda: step.action(pending.size), of=len(trajectory)
-        )
-        if reply is None:
-            return False
-        result = episode.advance(reply.text)
-        self._record(
-            self._base(trajectory.id, repeat, 0, pending, reply), result.parsed, **semi_online_facts(episode, result)
-        )
-        return True
-
-    # -- static ----------------------------------------------------------------------------------------------------
-
-    async def _static_step(self, episode: StaticEpisode, index: int, repeat: int) -> None:
-        trajectory = episode.trajectory
-        of = len(trajectory)
-        try:
-            recorded = self._recorded_match(episode, index, repeat)
-            if recorded is not None:
-                self._finished(success=recorded, scored=True, resumed=True)
-                return
-            pending = episode.pending(index)
-            assert pending is not None
-            step, size = trajectory.steps[index], pending.size
-            reply = await self._ask(trajectory.id, repeat, 0, pending, expert=lambda: step.action(size), of=of)
-            if reply is None:
-                self._finished(success=False, scored=False, resumed=False)
-                return
-            result = episode.advance(index, reply.text)
-        except DataError as error:
-            self._not_scored(trajectory.id, repeat, 0, index, None, AskFailed("screen", str(error)), of=of)
-            self._finished(success=False, scored=False, resumed=False)
-            return
-        base = noting_left_out(self._base(trajectory.id, repeat, 0, pending, reply), episode, index)
-        self._record(base, result.parsed, **static_facts(episode, result))
-        self._finished(success=result.verdict.match, scored=True, resumed=False)
-
-    def _recorded_match(self, episode: StaticEpisode, index: int, repeat: int) -> bool | None:
-        """What the journal says of this step, if it has been scored. The recorded reply must mean today what it meant then."""
-        log = self.recorded.get((episode.trajectory.id, repeat))
-        record = log.steps.get(index) if log else None
-        if record is None or record.outcome != "scored" or record.reply is None:
-            return None
-        match = episode.advance(index, record.reply).verdict.match
-        if record.verdict is None or record.verdict.match != match:
-            raise self._judged_differently(record, episode.profile)
-        return match
-
-    # -- online ----------------------------------------------------------------------------------------------------
-
-    async def _online(self, task: OnlineTask, repeat: int) -> None:
-        log = self.recorded.get((task.id, repeat))
-        if log is not None and log.end is not None and log.end.outcome == "scored":
-            self._finished(success=(log.end.score or 0) >= 1, scored=True, resumed=True)
-            return
-        attempt = log.attempt + 1 if log is not None else 0
-        closing: EnvironmentFailed | None = None
-        try:
-            environment = await _call(self.plan.suite.environment, task)
-            try:
-                end = await self._online_episode(task, repeat, attempt, environment)
-            finally:
-                try:
-                    await _call(environment.close)
-                except EnvironmentFailed as error:
-                    closing = error
-        except EnvironmentFailed as error:
-            failure = FailureRecord(reason=error.kind, detail=error.detail)
-            end = EpisodeEnd(
-                episode=task.id, repeat=repeat, attempt=attempt, outcome="not_scored", steps=0, error=failure
-            )
-        if (
-            closing is not None and end.error is None
-        ):  # what the environment said before counts; that it did not close is told
-            end = end.model_copy(update={"error": FailureRecord(reason="not_closed", detail=closing.detail)})
-        self.journal.append(end)
-        self._finished(success=(end.score or 0) >= 1, scored=end.outcome == "scored", resumed=False)
-
-    async def _online_episode(
-        self, task: OnlineTask, repeat: int, attempt: int, environment: OnlineEnvironment
-    ) -> EpisodeEnd:
-        screen = self._kept(await _call(environment.reset))
-        episode = OnlineEpisode(task.goal, self.plan.adapter, screen, budget=task.budget, images=self.plan.images)
-        while (pending := episode.pending()) is not None:
-            reply = await self._ask(task.id, repeat, attempt, pending, expert=partial(_guarded, environment.expert))
-            if reply is None:
-                failure = FailureRecord(reason="no_reply", detail=f"no reply at step {pending.step_index}")
-                return EpisodeEnd(
-                    episode=task.id,
-                    repeat=repeat,
-                    attempt=attempt,
-                    outcome="not_scored",
-                    steps=len(episode.results),
-                    error=failure,
-                )
-            result = episode.advance(reply.text)
-            self._record(self._base(task.id, repeat, attempt, pending, reply), result.parsed, outcome="acted")
-            if episode.over:
-                if result.answer is not None and episode.said_done:
-                    await _call(environment.act, Answer(result.answer))  # told in the same breath as the end
-                break
-            if result.action is not None:
-                screen = self._kept(await _call(environment.act, result.action))
-            episode.observe(screen)
-        score = await _call(environment.score)
-        if not 0 <= score <= 1:
-            raise EnvironmentFailed("environment_error", f"a verdict of {score}, which is not between 0 and 1")
-        episode.finish(score)
-        said = [r.action for r in episode.results if r.action is not None and r.action.kind == "terminate"]
-        return EpisodeEnd(
-            episode=task.id,
-            repeat=repeat,
-            attempt=attempt,
-            outcome="scored",
-            score=episode.score,
-            steps=len(episode.results),
-            said=getattr(said[-1], "status", None) if said else None,
-            answers=tuple(r.answer for r in episode.results if r.answer is not None),
-        )
-
-    def _kept(self, screen: Screen) -> Screen:
-        """`screen`, which exists nowhere else, kept in the run's folder (each content once)."""
-        try:
-            path, data = self.folder.screens_path / f"{screen.sha256}.png", screen.read()
-            _ = screen.size
-        except DataError as error:
-            raise EnvironmentFailed("environment_error", f"a screen that is none: {error}") from error
+    def keep(self, sha256: str, data: bytes) -> None:
+        path = self._folder.screens_path / f"{sha256}.png"
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
             with replacing(path, lasting=False) as handle:
                 handle.write(data)
-        return screen
-
-    # -- shared ----------------------------------------------------------------------------------------------------
-
-    def _judged_differently(self, record: StepRecord, profile: Profile) -> FingerprintMismatch:
-        again = command("sopbench", "score", self.folder.path, "--profile", profile.name)
-        return FingerprintMismatch(
-            f"episode {record.episode} step {record.step}: the recorded reply is judged differently today. "
-            f"Re-score the run instead of resuming it: {again}"
-        )
-
-    async def _ask(
-        self,
-        episode: str,
-        repeat: int,
-        attempt: int,
-        pending: Pending,
-        expert: Callable[[], Action | None],
-        of: int | None = None,
-    ) -> Reply | None:
-        """The policy's reply, its text made storable; None (and a `not_scored` line) when there is none."""
-        gold_history = self.plan.suite.protocol == "static"
-        ask = ask_for(
-            self.plan.adapter, episode, repeat, pending, seed=self.plan.seed, expert=expert, gold_history=gold_history
-        )
-        try:
-            reply = await self.plan.policy.ask(ask)
-        except AskFailed as error:
-            self._not_scored(episode, repeat, attempt, pending.step_index, pending, error, of=of)
-            if error.fatal:
-                self.stopped = error
-            return None
-        self.progress.steps += 1
-        return storable(reply)
-
-    def _base(self, episode: str, repeat: int, attempt: int, pending: Pending, reply: Reply) -> StepRecord:
-        return base_record(self.plan.adapter, episode, repeat, pending, reply, attempt=attempt)
-
-    def _record(self, base: StepRecord, parsed: ParsedReply | ParseFailure, **more: object) -> None:
-        self.progress.parse_failed += isinstance(parsed, ParseFailure)
-        self.journal.append(replied_record(base, parsed, **more))
-        self._tell()
-
-    def _not_scored(
-        self,
-        episode: str,
-        repeat: int,
-        attempt: int,
-        step: int,
-        pending: Pending | None,
-        error: AskFailed,
-        of: int | None = None,
-    ) -> None:
-        self.journal.append(
-            StepRecord(
-                episode=episode,
-                repeat=repeat,
-                attempt=attempt,
-                step=step,
-                of=of,
-                outcome="not_scored",
-                screen=pair(pending.size) if pending else None,
-                error=FailureRecord(reason=error.kind, detail=error.detail[:2000]),
-                attempts=attempt_records(error.attempts),
-                queued=round(error.queued, 4),
-            )
-        )
-        self._tell()
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
+async def play_here(plan: Play, player: Player) -> None:
+    """A fixed crew of workers takes jobs in order, so that at most `concurrency` are in flight."""
+    queue = _jobs(plan, player)
+
+    async def work() -> None:
+        for job in queue:
+            if player.stopped is not None:
+                return
+            await job()
+
+    async with asyncio.TaskGroup() as crew:
+        for _ in range(min(plan.concurrency, player.progress.total)):
+            crew.create_task(work())
 
 
-async def _call(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run a blocking call of an environment in a thread."""
-    return await asyncio.to_thread(partial(_guarded, method, *args, **kwargs))
-
-
-def _guarded(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Whatever breaks in an environment is its own fault, not the agent's."""
-    try:
-        return method(*args, **kwargs)
-    except EnvironmentFailed:
-        raise
-    except Exception as error:  # the boundary to foreign code: reported as its own outcome, with its name
-        raise EnvironmentFailed("environment_error", f"{type(error).__name__}: {error}") from error
+def _jobs(plan: Play, player: Player) -> Iterator[Callable[[], Awaitable[None]]]:
+    """What is to be played, in the data's order: whole episodes, or where steps do not depend on each other every step by itself."""
+    for repeat in range(plan.repeats):
+        for trajectory in plan.loaded.trajectories:
+            if plan.suite.protocol == "static":
+                assert plan.profile is not None
+                episode = StaticEpisode(
+                    trajectory, plan.adapter, plan.profile, images=plan.images, instruct=plan.suite.instructs
+                )
+                for index in range(len(trajectory)):
+                    yield partial(player.static_step, episode, index, repeat)
+            else:
+                yield partial(player.semi_online, trajectory, repeat)
+        for task in plan.loaded.tasks:
+            yield partial(player.online, task, repeat)
