@@ -1,6 +1,6 @@
 """What it is worth that no rollout waits for the slowest at every step.
 
-    python -m tests.benchmarks.bench_rollout_barrier [TRACE.json] [--speed 20]
+    python -m tests.benchmarks.bench_rollout_barrier [TRACE.json] [--speed 4] [--generated SIGMA]
 
 The released code plays a batch in lock-step: all rollouts are asked for step t, and step t + 1 begins when the last has answered (X-PLUG/MobileAgent
 11cea575, `UI-S1/verl/trainer/ppo/dapo_ray_trainer.py`, the loop over `fetch_batch`). `uis1_train.session.play_groups` lets every rollout go on by itself.
@@ -9,6 +9,8 @@ Both are played here, by real code and the clock, with a policy that takes for e
 recorded by `record_latencies.py`), `--speed` times faster. The lock-step driver asks the same episodes the same way. Either may have so many requests in
 flight as the table's first column says; "all" is one slot for every rollout of the batch. What the replay does not know: without a barrier a server is fuller on
 average, so that a request may take longer than it was recorded to.
+
+`--generated` keeps the batch of the trace and its median step, and draws the steps' times from a log-normal distribution of that sigma instead (0: all the same).
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ import argparse
 import asyncio
 import json
 import math
+import random
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 from sopbench.adapters import get_adapter
 from sopbench.clients.base import Ask
@@ -53,6 +57,13 @@ def read_trace(file: Path) -> Batch:
         seconds[name, count[name]] = steps
         count[name] += 1
     return Batch({name: known[name] for name in count}, seconds, trace["rollouts"], trace["server"])
+
+
+def generated(batch: Batch, sigma: float) -> Batch:
+    """`batch` with times that nobody measured: log-normal about its median, from a fixed seed."""
+    middle, rng = median(s for rollout in batch.seconds.values() for s in rollout), random.Random(1)
+    seconds = {who: [middle * rng.lognormvariate(0, sigma) for _ in steps] for who, steps in batch.seconds.items()}
+    return Batch(batch.trajectories, seconds, batch.n, f"GENERATED times, log-normal, sigma {sigma:g}")
 
 
 @dataclass
@@ -132,9 +143,13 @@ async def compare(batch: Batch, speed: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("trace", type=Path, nargs="?", default=TRACE)
-    parser.add_argument("--speed", type=float, default=20.0)
+    parser.add_argument("--speed", type=float, default=4.0)
+    parser.add_argument("--generated", type=float, metavar="SIGMA")
     asked = parser.parse_args()
-    asyncio.run(compare(read_trace(asked.trace), asked.speed))
+    batch = read_trace(asked.trace)
+    if asked.generated is not None:
+        batch = generated(batch, asked.generated)
+    asyncio.run(compare(batch, asked.speed))
 
 
 if __name__ == "__main__":
