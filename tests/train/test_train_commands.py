@@ -192,6 +192,28 @@ def test_a_recipe_of_the_one_process_trainer_is_planned_too(call: Call, tiny_vl:
     assert "no whole transformers model" in nowhere.err
 
 
+def test_a_recipe_runs_from_sft_to_rl_and_its_checkpoints_are_watched(
+    call: Call, tiny_vl: Path, tmp_path: Path
+) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(
+        f"model: {tiny_vl}\noutput: {tmp_path / 'out'}\ndata: {{suite: pocket, limit: 2}}\nmethod: {{prompts: builtin, profile: strict, eta: null}}\n"
+        "max_reply: 4\nsft: {steps: 1, batch: 2}\nrl: {steps: 1, goals: 1, rollouts: 2}\n"
+    )
+
+    sft = call("sft", "--embedded", "--config", recipe)
+    rl = call("run", "--embedded", "--config", recipe)
+    watched = call(
+        "watch", tmp_path / "out" / "rl", "--limit", 1, "--max-tokens", 4, "--prompts", "builtin", "--once", "--json"
+    )
+
+    assert (sft.status, rl.status) == (0, 0), sft.err + rl.err
+    assert (tmp_path / "out" / "sft" / "global_step_1" / "model.safetensors").is_file()
+    facts = json.loads(watched.out)
+    assert watched.status == 0, watched.err
+    assert (facts["step"], facts["best"], facts["scalars"]["val/sop/scored"]) == (1, True, 1)
+
+
 def test_doctor_examines_machine_and_model(call: Call, tiny_vl: Path, tmp_path: Path) -> None:
     good = call("doctor", "--model", tiny_vl, "--out", tmp_path, "--json")
     (tmp_path / "half").mkdir()

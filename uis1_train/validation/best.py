@@ -8,6 +8,7 @@ instead: no space, no time, but a trainer that writes the same file again (verl 
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import secrets
 import shutil
@@ -20,6 +21,8 @@ from sopbench.errors import DataError
 from sopbench.files import read_json, write_json
 from uis1_train.validation.scalars import sop_score
 from uis1_train.validation.settings import Keep
+
+log = logging.getLogger("uis1_train.validation")
 
 POINTER = "best.json"
 MAX_POINTER_BYTES = 1024 * 1024
@@ -68,8 +71,16 @@ class KeepBest:
     def offer(self, step: int, checkpoint: Path, scalars: Mapping[str, float]) -> bool:
         """Keep `checkpoint` if its SOP score is higher than the best so far (an equal one is not), and say whether it was kept.
 
-        Scores of runs that were not complete, or of a validation without SOP, are never kept. The old best's files are removed last.
+        Scores of runs that were not complete, or of a validation without SOP, are never kept. The old best's files are removed last. What cannot be kept (a full
+        disk, a checkpoint that was just removed, a pointer that is none) is logged, and ends no training: then the old best stays.
         """
+        try:
+            return self._offer(step, checkpoint, scalars)
+        except (OSError, DataError) as error:
+            log.error("the best checkpoint (step %d) could not be kept: %s", step, error)
+            return False
+
+    def _offer(self, step: int, checkpoint: Path, scalars: Mapping[str, float]) -> bool:
         score = sop_score(scalars)
         before = self.best if self.how != "off" else None
         if self.how == "off" or score is None or (before is not None and score <= before.score):

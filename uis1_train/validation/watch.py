@@ -82,7 +82,7 @@ class Watcher:
         identity = identity_of(checkpoint)
         self._tries[identity] = self._tries.get(identity, 0) + 1
         result = validate_checkpoint(checkpoint.path, self.settings, step)
-        return Evaluated(checkpoint.path, result, self._offer(step, checkpoint.path, result))
+        return Evaluated(checkpoint.path, result, self.keeper.offer(step, checkpoint.path, result.scalars))
 
     def watch(self, *, every: float = 30.0, until_step: int | None = None, once: bool = False) -> Iterator[Evaluated]:
         """Evaluate whatever is there and whatever comes, and yield each. Ends with `once` when nothing is left, or when `until_step` is evaluated."""
@@ -96,13 +96,6 @@ class Watcher:
             if once:
                 return
             time.sleep(every)
-
-    def _offer(self, step: int, checkpoint: Path, result: Validation) -> bool:
-        try:
-            return self.keeper.offer(step, checkpoint, result.scalars)
-        except (OSError, DataError) as error:  # a full disk, or a checkpoint that the trainer has just removed
-            log.error("the best checkpoint could not be kept: %s", error)
-            return False
 
     def _steps(self) -> Iterator[tuple[int, Path]]:
         for path in sorted(self.folder.iterdir()):
