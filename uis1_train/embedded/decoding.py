@@ -87,10 +87,10 @@ class Decoder:
 class _Layer(DynamicLayer):
     """Keys and values of one layer in a room that was made once for prompt and reply: nothing is copied when a token is added."""
 
-    def __init__(self, keys: torch.Tensor, values: torch.Tensor) -> None:
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int) -> None:
         super().__init__()
         self.room = (keys, values)
-        self.length = 0
+        self.length = length
         self.is_initialized = True
 
     def update(
@@ -119,7 +119,8 @@ class _Batch:
         device = self.model.device
         room = max(draw.max_tokens for draw in draws)
         self.width = max(len(prompt.ids) for prompt in prompts)
-        self.cache: Cache | None = None
+        self.layers: list[_Layer] = []
+        self.cache: Any = None
         self.mask = torch.zeros(len(prompts), self.width + room, dtype=torch.long, device=device)
         self.mask[:, self.width :] = 1
         self.next_position = torch.zeros(len(prompts), dtype=torch.long, device=device)
@@ -174,7 +175,7 @@ class _Batch:
         pictures = self.decoder.embedded([p for prompt in prompts for p in prompt.pictures])
         from transformers import DynamicCache
 
-        read = DynamicCache(config=model.text.config)
+        read: Any = DynamicCache(config=model.text.config)
         whole = None if bool(mask.all()) else mask.to(device)
         embedded = model.embeddings(ids.to(device), pictures)
         hidden = model.hidden(embedded, positions.to(device), whole, read)[:, -1]
@@ -188,15 +189,12 @@ class _Batch:
         return hidden[spread]
 
     def _rooms(self, read: Any, room: int) -> list[_Layer]:
-        if self.cache is None:
-            layers = []
+        if not self.layers:
             for made in read.layers:
                 shape = (len(self.prompts), made.keys.shape[1], self.width + room, made.keys.shape[3])
-                layers.append(_Layer(made.keys.new_zeros(shape), made.values.new_zeros(shape)))
-            for layer in layers:
-                layer.length = self.width
-            self.cache = Cache(layers=layers)
-        return list(self.cache.layers)
+                self.layers.append(_Layer(made.keys.new_zeros(shape), made.values.new_zeros(shape), self.width))
+            self.cache = Cache(layers=list(self.layers))
+        return self.layers
 
     def step(self) -> bool:
         """Draw the next token of every row that is not over; feed it unless none is left. False where all are over."""
@@ -233,12 +231,11 @@ class _Batch:
         return tokens, said.tolist(), entropy(log_probs).tolist()
 
     def _keep(self, going: list[int]) -> None:
-        assert self.cache is not None
         rows = torch.tensor(going, device=self.model.device)
         self.alive = [self.alive[index] for index in going]
         self.mask, self.chance = self.mask[rows], self.chance[rows]
         self.next_position, self.temperature = self.next_position[rows], self.temperature[rows]
-        for layer in self.cache.layers:
+        for layer in self.layers:
             layer.keep(rows)
 
     def _feed(self, tokens: torch.Tensor) -> None:

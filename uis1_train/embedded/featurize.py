@@ -150,11 +150,11 @@ class Featurizer:
         Qwen2-VL's rule (arXiv 2409.12191, section 2.1, M-RoPE): a picture's tokens count rows and columns from where it stands, text goes on behind the largest.
         """
         length = len(prompt.ids) + following
-        if not self.model.sees:
+        if self.model.image_token is None:
             return torch.arange(length)
         parts, at, reached = [], 0, 0
         ids = torch.tensor(prompt.ids)
-        places = (ids == self.model.image_token).nonzero().flatten().tolist()
+        places = ids.eq(self.model.image_token).nonzero().flatten().tolist()
         for picture in prompt.pictures:
             start = places[0]
             parts.append(torch.arange(reached, reached + start - at).expand(3, -1))

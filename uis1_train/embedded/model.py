@@ -73,7 +73,8 @@ class LocalModel:
         embedded: torch.Tensor = self.text.embed_tokens(ids)
         if pictures is None:
             return embedded
-        places = (ids == self.image_token).unsqueeze(-1).expand_as(embedded)
+        assert self.image_token is not None
+        places = ids.eq(self.image_token).unsqueeze(-1).expand_as(embedded)
         return embedded.masked_scatter(places, pictures.to(embedded.dtype))
 
     def hidden(
