@@ -94,7 +94,7 @@ class TransformersServer:
         return found, [row[token].item() for row, token in zip(rows, found, strict=True)]
 
     async def load_weights(self, state: Mapping[str, torch.Tensor], version: int | None) -> int:
-        """Take the actor's weights over; `state` has transformers' names of a saved model. Says how many; raises where one has no place here."""
+        """Take the actor's weights over; `state` has the names of the actor's modules. Says how many; raises where one has no place here."""
         async with self._lock:
             await asyncio.to_thread(self._load, state)
             self.version = version
