@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -135,3 +136,17 @@ def test_an_unreadable_prompt_is_no_reply_and_never_a_mistake_of_the_model(tiny_
 
     with pytest.raises(AskFailed, match="placeholder"):
         asyncio.run(answer())
+
+
+def test_the_extra_tiny_is_all_it_needs(tiny_vl: Path, tmp_path: Path) -> None:
+    """Neither verl nor Ray nor what else only the trainer uses: `pip install 'sopbench[tiny]'` is enough."""
+    blocked = ["verl", "ray", "tensordict", "transfer_queue", "hydra", "omegaconf", "datasets", "peft", "accelerate"]
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({blocked!r}))
+import sopbench
+run = sopbench.run(suite="pocket", limit=1, model={f"builtin:tiny:model={tiny_vl}"!r}, out={str(tmp_path / "run")!r})
+assert run.summary["not_scored_steps"] == 0
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
