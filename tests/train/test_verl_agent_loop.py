@@ -186,9 +186,7 @@ def test_a_prompt_that_is_too_long_is_no_rollout(world: Any, caplog: pytest.LogC
 
 
 def test_a_processor_that_resizes_otherwise_is_refused(world: Any) -> None:
-    loop, _ = world(
-        [RIGHT], "uis1.adapter=uis1", "uis1.check_image_size=true", "+data.mm_processor_kwargs.max_pixels=6272"
-    )
+    loop, _ = world([RIGHT], "uis1.adapter=uis1", "uis1.check_image_size=true", *FEWER_PIXELS)
     with pytest.raises(UsageError, match="coordinates would be misread"):
         play(loop)
 
