@@ -79,7 +79,9 @@ def test_rewards_are_those_of_each_step_and_patches_were_used(first: Run) -> Non
         # verl's own mean is over the rm_scores that the trainer rebuilt: equal only if each step has its own reward
         assert metrics["critic/score/mean"] == pytest.approx(paid)
         assert metrics["uis1/rollout/patches"] == pytest.approx(2 * metrics["uis1/patch_rate"])
-        assert metrics["uis1/patch_rate"] == pytest.approx(1 - metrics["uis1/match"])
+        # a mismatch at the last step needs no patch: nothing is played after it
+        assert 0 < metrics["uis1/patch_rate"] <= 1 - metrics["uis1/match"]
+        assert metrics["uis1/prompts_with_patches"] == pytest.approx(metrics["uis1/patch_rate"])
 
 
 def test_advantages_are_centred_and_reach_the_loss(first: Run) -> None:
