@@ -8,7 +8,7 @@ from typing import Final
 from emulator.sim.screens.base import Screen
 from sopbench.errors import UsageError
 
-NAMES: Final = ("pocket", "pocket-large", "chromium", "desk")
+NAMES: Final = ("pocket", "pocket-large", "chromium", "desk", "androidworld")
 
 
 def screen_maker(name: str, *, seed: int = 0, url: str = "about:blank") -> Callable[[], Screen]:
@@ -27,4 +27,9 @@ def screen_maker(name: str, *, seed: int = 0, url: str = "about:blank") -> Calla
         from emulator.sim.screens.desk import DeskScreen
 
         return DeskScreen
+    if name == "androidworld":
+        from emulator.sim.androidworld_apps import APPS
+        from emulator.sim.screens.desk import DeskScreen
+
+        return lambda: DeskScreen(APPS)
     raise UsageError(f"no screen {name[:40]!r}; there are {', '.join(NAMES)}")

@@ -7,7 +7,7 @@ intents, so a new one is a function and a line.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
@@ -87,9 +87,9 @@ FORMS: Final[dict[tuple[str, str], tuple[str, Callable[[Intent], Form]]]] = {
 
 class DeskScreen(Screen):
     name: ClassVar[str] = "desk"
-    packages: tuple[Package, ...] = ()
 
-    def __init__(self) -> None:
+    def __init__(self, packages: Sequence[Package] = ()) -> None:
+        self.packages = packages
         self._state = _State()
         self._android: Android | None = None
 

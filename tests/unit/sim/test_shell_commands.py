@@ -25,6 +25,7 @@ def machine() -> Machine:
         ("ls -1 /sdcard/t/*.txt", "/sdcard/t/a.txt\n"),
         ("cd /sdcard/t; ls *; pwd", "a.txt\nb\n\nsub:\nc d\n/storage/emulated/0/t\n"),
         ("find /sdcard/t -type f -o -type d", "/sdcard/t\n/sdcard/t/a.txt\n/sdcard/t/b\n/sdcard/t/sub\n/sdcard/t/sub/c d\n"),
+        ("find /sdcard/t/ -mindepth 1 -maxdepth 1 -type d; find / -maxdepth 0", "/sdcard/t/sub\n/\n"),
         ("find /sdcard/t -name '*.txt' -o -name 'c*'", "/sdcard/t/a.txt\n/sdcard/t/sub/c d\n"),
         ("find /sdcard/t -maxdepth 1 -type f ! -name b", "/sdcard/t/a.txt\n"),
         ("find /sdcard/t -type f -exec cat {} \\;", "one\nx\ny\nx\nz\n"),

@@ -258,11 +258,12 @@ def find(call: Call) -> int:
             call.warn(f"{place}: {error.reason}")
             code = 1
             continue
-        base = call.path(place)
+        base = call.path(place).rstrip("/")
         order = reversed(walked) if "-delete" in call.args else walked
         for path, node in order:
-            shown = place + path[len(base) :]
-            if low <= path[len(base) :].count("/") <= high and finder.test(shown, node) and not finder.acts:
+            below = "" if path.rstrip("/") == base else path[len(base) :]
+            shown = place.rstrip("/") + below if below else place
+            if low <= below.count("/") <= high and finder.test(shown, node) and not finder.acts:
                 call.print(shown)
     for command, paths in finder.collected.values():
         if paths:
