@@ -53,8 +53,8 @@ class RlSettings:
     rollouts: int = 8
     gamma: float = 0.5
     eta: float = 0.02
-    rate: float = 3e-4
-    mini: int = 64
+    rate: float = 2e-4
+    mini: int = 32
     clip_low: float = 0.2
     clip_high: float = 0.28
     dual_clip: float = 10.0
@@ -299,7 +299,7 @@ def run(
         facts: dict[str, Any] = {}
         if len(merged(kept_samples)) >= settings.mini:
             facts = trainer.improve(kept_samples, rng)
-            updates += int(facts["updates"])
+            updates += int(facts.pop("updates"))
             kept_samples = []
         _write(
             out / "curve.jsonl",

@@ -38,8 +38,8 @@ class Plan:
 
     eye_minutes: float = 8.0
     hand_minutes: float = 24.0
-    rl_steps: int = 24_000
-    per_template: int = 8
+    rl_steps: int = 32_000
+    per_template: int = 2
     processes: int = 2
 
 
