@@ -53,8 +53,8 @@ class RlSettings:
     rollouts: int = 8
     gamma: float = 0.5
     eta: float = 0.02
-    rate: float = 2e-4
-    mini: int = 32
+    rate: float = 3e-4
+    mini: int = 48
     clip_low: float = 0.2
     clip_high: float = 0.28
     dual_clip: float = 10.0

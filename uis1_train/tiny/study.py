@@ -39,7 +39,7 @@ class Plan:
     eye_minutes: float = 8.0
     hand_minutes: float = 24.0
     rl_steps: int = 32_000
-    per_template: int = 2
+    per_template: int = 1
     processes: int = 2
 
 
