@@ -35,6 +35,11 @@ Examples:
   sopbench board show pocket-sop --json
 """
 
+DEFINE = """Print the definition of a board for a suite: its data, profile and limits, pinned as they are here.
+
+Example: sopbench board define pocket-online
+"""
+
 Root = Annotated[
     Path | None,
     typer.Option("--boards", help="The folder `leaderboards` (default: this checkout's).", show_default=False),
@@ -128,6 +133,17 @@ def register(app: typer.Typer) -> None:
         else:
             boards, checked = _checked(root, board, data, images, jobs, quiet=as_json)
             _show(boards, board, checked, as_json=as_json)
+
+    @board.command(help=DEFINE)
+    def define(
+        suite: Annotated[str, typer.Argument(help="The suite; `sopbench suites` lists them.", show_default=False)],
+        data: Data = None,
+        images: Images = None,
+        source: Annotated[str, typer.Option(help="Where the data is to be had, in words.")] = "ships with the package",
+    ) -> None:
+        from sopbench.leaderboard.boards import definition_of
+
+        typer.echo(definition_of(suite, _source(data, images), source), nl=False)
 
     app.add_typer(board, name="board")
 

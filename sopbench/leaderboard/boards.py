@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -15,9 +16,17 @@ from sopbench.files import open_regular, why
 from sopbench.leaderboard.plain_text import Line, Prose
 from sopbench.leaderboard.yaml_text import MAX_BYTES, read_yaml
 from sopbench.runs.shapes import first_fault
+from sopbench.suites.base import DataSource
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Metric = Literal["score", "pg", "tsr", "success", "sr", "tm", "gr"]
+
+
+COLUMNS: Final[Mapping[str, tuple[Metric, ...]]] = {
+    "semi_online": ("score", "pg", "tsr"),
+    "online": ("success",),
+    "static": ("sr", "tm", "gr"),
+}
 
 
 class _Frozen(BaseModel):
@@ -140,3 +149,22 @@ def packaged() -> Path:
     raise UsageError(
         "the boards' definitions are not here: give the repository's `leaderboards` folder with --boards DIR"
     )
+
+
+def definition_of(suite: str, source: DataSource | None, words: str) -> str:
+    """The YAML of a board for `suite`, pinned to the data and profile that are here. Title and about are to be written by hand."""
+    from sopbench.scoring import get_profile
+    from sopbench.suites import get_suite
+
+    played = get_suite(suite)
+    loaded = played.load(source or DataSource())
+    profile = get_profile(played.default_profile) if played.default_profile else None
+    columns = COLUMNS[played.protocol]
+    lines = ["v: 1", f"id: {suite}", f"title: {suite}", f"about: {json.dumps(played.summary)}", f"suite: {suite}"]
+    lines += [f"protocol: {played.protocol}", *(["simulated: true"] if suite.startswith("pocket") else [])]
+    lines += ["data:", f"  data_sha256: {loaded.sha256}", f"  ids_sha256: {loaded.ids_sha256}"]
+    lines += [f"  n: {len(loaded.ids)}", f"  source: {json.dumps(words)}"]
+    lines += ["profile:", f"  id: {profile.id}", f"  hash: {profile.hash}"] if profile else []
+    lines += ["limits:", "  images: 8", "  max_tokens: 4096", "  repeats: 10"]
+    lines += [f"headline: {columns[0]}", f"columns: [{', '.join(columns)}]"]
+    return "\n".join(lines) + "\n"
