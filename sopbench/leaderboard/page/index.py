@@ -16,7 +16,9 @@ SCRIPTS = ("board.js", "scatter.js")
 
 
 def index_page(boards: Boards, rows: Mapping[str, Sequence[Row]], scatter: Scatter, address: Address) -> str:
-    ordered = sorted(boards.by_id.values(), key=lambda board: (board.closed is not None, _rank_of(board)))
+    ordered = sorted(
+        boards.by_id.values(), key=lambda board: (board.closed is not None, not rows[board.id], _rank_of(board))
+    )
     body = join(
         [
             el("a", "To the tables", href="#boards", class_="skip"),

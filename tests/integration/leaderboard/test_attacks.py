@@ -360,8 +360,8 @@ def zst_of_large_replies(shop: Workshop, place: Path) -> Path:
 
 
 def zst_with_a_huge_window(shop: Workshop, place: Path) -> Path:
-    options = zstandard.ZstdCompressionParameters(window_log=27, enable_ldm=True)
-    packer = zstandard.ZstdCompressor(compression_params=options, write_content_size=False).compressobj()
+    options = zstandard.ZstdCompressionParameters(window_log=27, write_content_size=False)
+    packer = zstandard.ZstdCompressor(compression_params=options).compressobj()
     return _with_steps(shop, place, packer.compress(b"{}\n" * 10_000) + packer.flush())
 
 

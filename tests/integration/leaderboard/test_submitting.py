@@ -14,7 +14,7 @@ from board_workshop import ABOUT, Learner, Opened, Workshop, define_board
 from commands import assert_clear_error, sopbench
 from fault_server import FaultServer, answer, status
 
-import sopbench as api
+from sopbench.api import rescore
 from sopbench.errors import SopbenchError, UsageError
 from sopbench.leaderboard import submit as make
 from sopbench.leaderboard.reading import FILES, STEPS
@@ -186,7 +186,7 @@ class TestRuns:
         run = shop.run(tmp_path / "run", profile="uis1-boxes")
         with pytest.raises(UsageError, match="rule profile"):
             shop.submit(run, tmp_path / "out")
-        again = api.rescore(run, "uis1-released", source=shop.source)
+        again = rescore(run, "uis1-released", source=shop.source)
         assert again.summary["complete"]
         path = make(again.path, tmp_path / "out", ABOUT, boards=shop.boards, source=shop.source).path
         assert shop.verify(path).ok

@@ -52,6 +52,8 @@ function startTabs() {
   choose(location.hash.slice(1));
 }
 
+const FIRST = 200; // rows of a list that are shown at first: a table of thousands takes a browser long to lay out
+
 // Each body of a table is sorted by itself, so that tiers that are apart stay apart.
 function startTable(section) {
   const table = section.querySelector(".rows");
@@ -74,6 +76,7 @@ function startTable(section) {
       const sorted = own.toSorted ? own.toSorted(compare) : own.slice().sort(compare);
       body.append(...sorted);
     }
+    filter();
     for (const head of heads) head.setAttribute("aria-sort", head.firstChild.dataset.sort === state.key ? (state.down ? "descending" : "ascending") : "none");
   }
   for (const head of heads) {
@@ -95,21 +98,35 @@ function startTable(section) {
   const selects = [...tools.querySelectorAll("select")];
   const count = tools.querySelector(".count");
   const nothing = section.querySelector(".nothing");
+  const more = el("button", { type: "button", class: "all button" }, "Show all rows");
+  section.querySelector(".tablebox").after(more);
+  let most = FIRST;
+  more.addEventListener("click", () => {
+    most = Infinity;
+    filter();
+  });
   function filter() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shownTiers = new Set(tiers.filter((button) => button.getAttribute("aria-pressed") === "true").map((button) => button.dataset.tier));
-    let shown = 0;
-    for (const row of rows) {
-      const fits = shownTiers.has(row.dataset.tier) && words.every((word) => row.dataset.model.includes(word)) &&
-        selects.every((select) => !select.value || row.dataset[select.dataset.filter] === select.value);
-      if (row.hidden === fits) row.hidden = !fits;
-      shown += fits;
-    }
+    let shown = 0, cut = false;
     for (const body of table.tBodies) {
+      let here = 0;
+      for (const row of body.rows) {
+        if (row.className === "divider") continue;
+        const fits = shownTiers.has(row.dataset.tier) && words.every((word) => row.dataset.model.includes(word)) &&
+          selects.every((select) => !select.value || row.dataset[select.dataset.filter] === select.value);
+        here += fits;
+        const visible = fits && here <= most;
+        if (row.hidden === visible) row.hidden = !visible;
+      }
+      shown += here;
+      cut ||= here > most;
       const divider = body.querySelector(".divider");
-      if (divider) divider.hidden = !body.querySelector("tr:not(.divider):not([hidden])");
+      if (divider) divider.hidden = !here;
     }
-    count.textContent = shown === rows.length ? rows.length.toLocaleString("en") + " rows" : shown.toLocaleString("en") + " of " + rows.length.toLocaleString("en") + " rows";
+    const all = rows.length.toLocaleString("en") + " rows";
+    count.textContent = (shown === rows.length ? all : shown.toLocaleString("en") + " of " + all) + (cut ? ", the first " + most + " of each list are shown" : "");
+    more.hidden = !cut;
     nothing.hidden = shown > 0;
   }
   for (const button of tiers) button.addEventListener("click", () => {
