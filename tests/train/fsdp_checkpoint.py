@@ -28,7 +28,7 @@ def make_fsdp_checkpoint(model: Path, out: Path, *, world_size: int = 2) -> Path
         )
         for rank in range(world_size)
     ]
-    words = [rank.communicate(timeout=300)[0] for rank in ranks]
+    words = [rank.communicate(timeout=1200)[0] for rank in ranks]
     assert not any(rank.returncode for rank in ranks), "\n".join(words)
     (out / "latest_checkpointed_iteration.txt").write_text("4")
     return folder
