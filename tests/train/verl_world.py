@@ -67,7 +67,20 @@ class Run:
     seconds: float
 
 
-def run_verl(folder: Path, name: str, *overrides: str, timeout: float = 1800) -> Run:
+NOT_STARTED = "The current node timed out during startup"
+"""What Ray says when its helpers took more than the 15 s that it waits for each; nothing of ours has run by then."""
+
+
+def run_verl(folder: Path, name: str, *overrides: str, attempts: int = 3) -> Run:
+    """One run, tried again where a busy machine did not let Ray start."""
+    for _ in range(attempts):
+        run = run_verl_once(folder, name, *overrides)
+        if NOT_STARTED not in run.said:
+            break
+    return run
+
+
+def run_verl_once(folder: Path, name: str, *overrides: str, timeout: float = 900) -> Run:
     """`python -m uis1_train.verl_ext tiny_cpu ...` in `folder` (which has `data/` and `model/`), with a Ray of its own that is gone afterwards."""
     started = time.monotonic()
     log = folder / f"{name}.jsonl"

@@ -16,11 +16,11 @@ def environment(found: Mapping[str, str] = os.environ) -> dict[str, str]:
         "VERL_PLATFORM": "cpu",
         "RAY_AUTH_MODE": "disabled",
         "RAY_USAGE_STATS_ENABLED": "0",
-        # a busy machine is no dead one: Ray gives its own processes 30 s to start
-        "RAY_raylet_start_wait_time_s": "1200",
-        "RAY_worker_register_timeout_seconds": "1200",
-        "RAY_agent_register_timeout_ms": "1200000",
-        "RAY_gcs_server_request_timeout_seconds": "1200",
+        # a busy machine is no dead one
+        "RAY_raylet_start_wait_time_s": "300",
+        "RAY_worker_register_timeout_seconds": "300",
+        "RAY_agent_register_timeout_ms": "300000",
+        "RAY_gcs_server_request_timeout_seconds": "300",
         "RAY_health_check_timeout_ms": "60000",
         # nor does it start a process for each CPU that is only counted
         "RAY_prestart_worker_first_driver": "false",
