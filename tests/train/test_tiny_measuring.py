@@ -11,8 +11,8 @@ from uis1_train.tiny.corpus import Order, ensure
 from uis1_train.tiny.folder import Shape, new_model, vocabulary_from, write_folder
 from uis1_train.tiny.measuring import mean_interval, measure
 from uis1_train.tiny.rl import METHODS
-from uis1_train.tiny.study import SEEDS, Plan
-from uis1_train.tiny.telling import ship, tell
+from uis1_train.tiny.study import AFTERWARDS, SEEDS, Plan
+from uis1_train.tiny.telling import best, ship, tell
 
 
 def test_a_measurement_has_a_value_for_each_task_and_is_made_once(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def results(tmp_path: Path) -> Path:
         "static": [0.8, 1.0],
         "online": [0.0, 1.0],
     }
-    names = ["start", "sft", *(f"{m}-{s}" for m in METHODS for s in SEEDS)]
+    names = ["start", "sft", *(f"{m}-{s}" for m in METHODS for s in SEEDS), *(f"whole-{m}" for m in AFTERWARDS)]
     for name in names:
         (out / f"{name}.measured.json").write_text(json.dumps({"test": split, "heldout": split}))
     (out / "start.json").write_text(
@@ -63,10 +63,11 @@ def results(tmp_path: Path) -> Path:
     for name in names[2:]:
         folder = out / "rl" / name
         folder.mkdir()
-        (folder / "done.json").write_text(json.dumps({"sampled": 1000, "updates": 7, "minutes": 1.5}))
+        done = {"sampled": 1000, "updates": 7, "minutes": 1.5, "method": name.removeprefix("whole-").split("-")[0]}
+        (folder / "done.json").write_text(json.dumps(done))
         curve = [{"steps": n, "reward": n / 1000, "entropy": 0.3} for n in (100, 500, 1000)]
         (folder / "curve.jsonl").write_text("".join(json.dumps(line) + "\n" for line in curve))
-        checks = [{"steps": 0, "tsr": 20.0}, {"steps": 1000, "tsr": 30.0}]
+        checks = [{"steps": 0, "tsr": 20.0, "pg": 40.0}, {"steps": 1000, "tsr": 30.0, "pg": 50.0 + len(name)}]
         (folder / "checks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in checks))
     return out
 
@@ -84,11 +85,20 @@ def test_the_page_holds_what_was_measured_and_its_plots(results: Path, tmp_path:
         assert (docs / "images" / f"study-{name}.svg").read_text().startswith("<?xml")
 
 
+def test_what_is_best_on_validation_ships(results: Path) -> None:
+    assert best(results) == "whole-offline", "PG decides where TSR is the same"
+    for method in AFTERWARDS:
+        file = results / "rl" / f"whole-{method}" / "checks.jsonl"
+        file.write_text('{"tsr": 50.0, "pg": 60.0}\n{"tsr": 49.0, "pg": 70.0}\n')
+    assert best(results) == "sft"
+
+
 def test_the_card_tells_the_figures_of_the_weights_beside_it(results: Path, tmp_path: Path) -> None:
     tok = vocabulary_from(["Open Notes."], [])
-    write_folder(results / "sft" / "final", new_model(tok, Shape(), 0), tok)
+    write_folder(results / "rl" / "whole-offline" / "final", new_model(tok, Shape(), 0), tok)
     ship(results, tmp_path / "shipped")
     card = (tmp_path / "shipped" / "README.md").read_text()
     assert "| held-out parameters | 2 | 75.0 [" in card
     assert "8 minutes for the" in card
+    assert "then 1,000 sampled replies of offline RL" in card
     assert (tmp_path / "shipped" / "model.safetensors").exists()

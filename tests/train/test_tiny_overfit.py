@@ -14,7 +14,7 @@ from uis1_train.tiny.__main__ import overfit
 
 
 def test_two_recordings_are_learnt_by_heart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status = overfit(tmp_path / "run", 0, 1, 0, wanted=2, steps=(60, 260))
+    status = overfit(tmp_path / "run", 0, 1, 0, wanted=2, steps=(100, 400))
     checks = [json.loads(line) for line in (tmp_path / "run" / "checks.jsonl").read_text().splitlines()]
     assert checks[-1]["sop"] == {"pg": 100.0, "tsr": 100.0, "n": 2}, checks[-1]["errors"]
     assert status == 0

@@ -87,6 +87,7 @@ def overfit(
         hand_steps=steps[1] if steps else None,
         eye_batch=8,
         hand_rate=1.5e-3,
+        grounding=0.15,
         forgets=0.0,
         processes=processes,
         seed=seed,

@@ -20,6 +20,8 @@ from uis1_train.tiny.recording import Recording
 from uis1_train.tiny.rl import METHODS, RlSettings
 
 SEEDS: Final = (1, 2, 3)
+AFTERWARDS: Final = ("offline", "semi1")
+"""RL that is also tried, with one seed, from the end of SFT; what is best on validation ships."""
 KEPT: Final = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 """Shares of the SFT budget at which a checkpoint is kept; RL starts from one of them."""
 WANTED_START: Final = 30.0
@@ -56,8 +58,15 @@ def study(out: Path, recordings: Path, processes: int, plan: Plan | None = None)
         for method in METHODS
     ]
     _together(jobs, processes, out)
-    folders = {"sft": out / "sft" / "final", "start": start}
+    whole = out / "sft" / "final"
+    more = [
+        ["rl", m, "1", str(whole), str(recordings), str(out), str(plan.rl_steps), str(plan.per_template), f"whole-{m}"]
+        for m in AFTERWARDS
+    ]
+    _together(more, processes, out)
+    folders = {"sft": whole, "start": start}
     folders |= {f"{m}-{s}": out / "rl" / f"{m}-{s}" / "final" for s in SEEDS for m in METHODS}
+    folders |= {f"whole-{m}": out / "rl" / f"whole-{m}" / "final" for m in AFTERWARDS}
     _together(
         [["measure", str(f), str(recordings), str(out / f"{n}.measured.json")] for n, f in folders.items()],
         processes,
@@ -121,11 +130,12 @@ def _together(jobs: Sequence[Sequence[str]], processes: int, out: Path) -> None:
     while waiting or running:
         while waiting and len(running) < processes:
             job = waiting.pop(0)
-            log = (out / f"{'-'.join(Path(w).name for w in job[:3])}.log").open("a")
+            said = [Path(w).name for w in (*job[:3], *job[8:])]
+            log = (out / f"{'-'.join(said)}.log").open("a")
             running.append(
                 (job, subprocess.Popen([sys.executable, "-m", "uis1_train.tiny.study", *job], stdout=log, stderr=log))
             )
-            print(f"{time.strftime('%H:%M:%S')} begins: {' '.join(Path(w).name for w in job[:3])}", flush=True)
+            print(f"{time.strftime('%H:%M:%S')} begins: {' '.join(said)}", flush=True)
         time.sleep(0.5)
         for one in list(running):
             if one[1].poll() is not None:
@@ -137,7 +147,7 @@ def _together(jobs: Sequence[Sequence[str]], processes: int, out: Path) -> None:
 
 
 def job(words: Sequence[str]) -> None:
-    """What one process does: `rl METHOD SEED START RECORDINGS OUT STEPS PER_TEMPLATE`, or `measure FOLDER RECORDINGS FILE`."""
+    """What one process does: `rl METHOD SEED START RECORDINGS OUT STEPS PER_TEMPLATE`, or `measure FOLDER RECORDINGS FILE`. A further word of `rl` names the run."""
     if words[0] == "measure":
         from uis1_train.tiny.measuring import measure
 
@@ -146,7 +156,8 @@ def job(words: Sequence[str]) -> None:
         return
     from uis1_train.tiny.rl import run
 
-    method, seed, start, recordings, out, steps, per_template = words[1:]
+    method, seed, start, recordings, out, steps, per_template = words[1:8]
+    name = words[8] if len(words) > 8 else f"{method}-{seed}"
     corpus, checked = Corpus(Path(recordings) / "train"), Corpus(Path(recordings) / "validation")
     run(
         Path(start),
@@ -155,7 +166,7 @@ def job(words: Sequence[str]) -> None:
         [trajectory(r, checked.number) for r in checked.recordings],
         np.load(Path(out) / "sft" / "check_screens.npy", mmap_mode="r"),
         RlSettings(method=method, seed=int(seed), steps=int(steps)),
-        Path(out) / "rl" / f"{method}-{seed}",
+        Path(out) / "rl" / name,
     )
 
 

@@ -20,7 +20,9 @@ NAMES: Final = {
     "offline": "offline RL",
     "semi0": "semi-online RL, epsilon 0",
     "semi1": "semi-online RL, epsilon 1",
-    "sft": "SFT to its end, for comparison",
+    "sft": "SFT to its end",
+    "whole-offline": "SFT to its end, then offline RL (one seed)",
+    "whole-semi1": "SFT to its end, then semi-online RL, epsilon 1 (one seed)",
 }
 COLOURS: Final = {"offline": "#8a8a8a", "semi0": "#2b6cb0", "semi1": "#c05621"}
 SPLITS: Final = {"test": "held-out parameters", "heldout": "held-out templates"}
@@ -29,9 +31,10 @@ MEASURES: Final = {"progress": "PG", "success": "TSR", "static": "static", "onli
 
 def tell(out: Path, plan: Plan, docs: Path = Path("docs")) -> None:
     """Write `docs/study.md` and `docs/images/study-*.svg`."""
-    from uis1_train.tiny.study import SEEDS
+    from uis1_train.tiny.study import AFTERWARDS, SEEDS
 
     runs = {m: [f"{m}-{s}" for s in SEEDS] for m in METHODS} | {"start": ["start"], "sft": ["sft"]}
+    runs |= {f"whole-{m}": [f"whole-{m}"] for m in AFTERWARDS}
     measured = {
         name: json.loads((out / f"{name}.measured.json").read_text()) for names in runs.values() for name in names
     }
@@ -49,10 +52,10 @@ A Qwen2.5-VL of {parameters:.1f}M parameters (weights in float16) with a tokeniz
 language of adapter `tiny`. It knows nothing else: it is there to try the harness, its servers and the trainer with something real that fits on any machine.
 
 Trained from random weights on two CPU cores, on expert recordings of PocketPhone's training split only (119 templates, 40 seeds each, 12 of them once more with detours): {eyes:g} minutes for the
-vision tower, {hands:g} minutes for the rest, with dense losses from the UI tree that exist in training only. No other data, no other model.
+vision tower, {hands:g} minutes for the rest, with dense losses from the UI tree that exist in training only{more}. No other data, no other model.
 
 ```
-python -m uis1_train.tiny study --out DIR       # the first stage of the study makes these weights; docs/study.md
+python -m uis1_train.tiny study --out DIR       # the study makes these weights; docs/study.md
 ```
 
 Greedy, profile `strict`, 95% intervals (bootstrap over tasks), measured by the same command:
@@ -65,13 +68,29 @@ Recordings of training seeds are no part of these. Licence: as sopbench's.
 """
 
 
+def best(out: Path) -> str:
+    """What ships: `sft`, or RL from its end where that is better on validation (TSR, then PG)."""
+    found: dict[str, tuple[float, float]] = {}
+    for folder in sorted((out / "rl").glob("whole-*")):
+        lines = _lines(folder / "checks.jsonl")
+        found.setdefault("sft", (lines[0]["tsr"], lines[0]["pg"]))
+        found[folder.name] = (lines[-1]["tsr"], lines[-1]["pg"])
+    return max(found, key=lambda name: found[name]) if found else "sft"
+
+
 def ship(out: Path, where: Path) -> None:
-    """Put the SFT model with its card where the package has it."""
+    """Put the best model with its card where the package has it."""
     import shutil
 
     from uis1_train.tiny.folder import load_folder, parameters
 
-    measured = json.loads((out / "sft.measured.json").read_text())
+    name = best(out)
+    source, more = out / "sft" / "final", ""
+    if name != "sft":
+        source = out / "rl" / name / "final"
+        done = json.loads((out / "rl" / name / "done.json").read_text())
+        more = f"; then {done['sampled']:,} sampled replies of {NAMES[done['method']]} on training goals"
+    measured = json.loads((out / f"{name}.measured.json").read_text())
     recipe = json.loads((out / "sft" / "recipe.json").read_text())
     rows = []
     for split, words in SPLITS.items():
@@ -81,10 +100,16 @@ def ship(out: Path, where: Path) -> None:
             cells.append(f"{mean:.1f} [{low:.1f}, {high:.1f}]")
         rows.append(f"| {words} | {len(measured[split]['ids'])} | " + " | ".join(cells) + " |")
     where.mkdir(parents=True, exist_ok=True)
-    for file in (out / "sft" / "final").iterdir():
+    for file in source.iterdir():
         shutil.copyfile(file, where / file.name)
     count = parameters(load_folder(where)[0]) / 1e6
-    card = CARD.format(parameters=count, eyes=recipe["eye_minutes"], hands=recipe["hand_minutes"], rows="\n".join(rows))
+    card = CARD.format(
+        parameters=count,
+        eyes=recipe["eye_minutes"],
+        hands=recipe["hand_minutes"],
+        more=more,
+        rows="\n".join(rows),
+    )
     (where / "README.md").write_text(card)
 
 
@@ -143,7 +168,8 @@ def _page(
         f"3. Three methods, three seeds each, {settings['steps']:,} sampled replies a run, no dense loss and no expert token: offline (single steps, expert's history), semi-online with no patch, semi-online",
         f"   with one thought-free patch a rollout. {settings['rollouts']} rollouts a goal, gamma {settings['gamma']:g}, eta {settings['eta']:g}, reward `paper`, `mean_std_norm`, clip {settings['clip_low']:g}/{settings['clip_high']:g}, no KL term, AdamW {settings['rate']:g}, mini-batches of",
         f"   {settings['mini']} replies, temperature {settings['temperature']:g}; {plan.per_template} training goals of each template. The vision tower stays as SFT left it.",
-        "4. Measured greedily with profile `strict`: semi-online protocol (PG, TSR), static accuracy (each step with the expert's history, mean over recordings), and success on the live phone.",
+        "4. For comparison, SFT to its end and RL from there with one seed; what is best on validation ships with sopbench.",
+        "5. Measured greedily with profile `strict`: semi-online protocol (PG, TSR), static accuracy (each step with the expert's history, mean over recordings), and success on the live phone.",
         "",
         "## Results",
         "",
@@ -158,7 +184,7 @@ def _page(
             "| | PG | TSR | static | live phone |",
             "|---|---|---|---|---|",
         ]
-        for kind in ("start", *METHODS, "sft"):
+        for kind in ("start", *METHODS, "sft", *(name for name in runs if name.startswith("whole-"))):
             cells = []
             for what in MEASURES:
                 mean, low, high = mean_interval(_rows(measured, runs[kind], split, what))
@@ -187,6 +213,7 @@ def _page(
                 cells.append(f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]")
             text.append(f"| {NAMES[a]} minus {NAMES[b]} | " + " | ".join(cells) + " |")
         text.append("")
+    text += [f"The model that ships is: {NAMES[best(out)]}.", ""]
     text += [
         "### Each run",
         "",
