@@ -40,6 +40,9 @@ def register(app: typer.Typer) -> None:
         ] = None,
         name: Annotated[str, typer.Option(help="The name that requests ask for.")] = "tiny",
         device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "cpu",
+        threads: Annotated[
+            int, typer.Option(min=1, max=1024, help="Most threads on a CPU: so small a model gains nothing from many.")
+        ] = 2,
         max_images: Annotated[int, typer.Option(min=0, max=64, help="Most pictures in one request.")] = 4,
         max_batch: Annotated[int, typer.Option(min=1, max=1024, help="Most requests answered at once.")] = 32,
     ) -> None:
@@ -62,6 +65,9 @@ def register(app: typer.Typer) -> None:
             max_images=max_images,
             device=device,
         )
+        import torch
+
+        torch.set_num_threads(min(threads, torch.get_num_threads()))
         context = local.decoder.model.context
         limits = Limits(name, context, min(MAX_REPLY_TOKENS, max(1, context - 1)), max_images)
 
