@@ -51,10 +51,17 @@ def scrubbed_info(info: RunInfo) -> RunInfo:
 
 
 def short_model(name: str) -> str:
-    """The last part of a path; any other name as it is (`organisation/model` of a hub included)."""
+    """The last part of a path; any other name as it is (`organisation/model` of a hub included). Of `builtin:tiny:model=FOLDER` the folder's last part."""
+    policy, option, folder = name.partition(":model=")
+    if option:
+        return f"{policy}{option}{_last(folder)}"
     if name.startswith(("/", "~", "./", "../")) or "\\" in name or re.match(r"[A-Za-z]:", name):
-        return re.split(r"[/\\]", name.rstrip("/\\"))[-1] or "model"
+        return _last(name)
     return name
+
+
+def _last(path: str) -> str:
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1] or "model"
 
 
 def scrubbed_record(record: StepRecord | EpisodeEnd) -> StepRecord | EpisodeEnd:

@@ -160,10 +160,13 @@ class TestScrub:
             ("C:\\models\\x", "x"),
             ("Qwen/Qwen2.5-VL-7B", "Qwen/Qwen2.5-VL-7B"),
             ("./a", "a"),
+            ("builtin:tiny:model=/srv/runs/best", "builtin:tiny:model=best"),
+            ("builtin:tiny", "builtin:tiny"),
         ],
     )
     def test_a_path_keeps_its_last_part(self, name: str, short: str) -> None:
         assert short_model(name) == short
+        assert short_model(short) == short
 
 
 def test_the_interval_of_a_share() -> None:
