@@ -79,6 +79,8 @@ def play(recordings: Path, out: Path, base_url: str, model: str) -> sopbench.Run
         base_urls=(base_url,),
         sampling=Sampling(temperature=0.0, max_tokens=96),
         concurrency=8,
+        attempt_timeout=600.0,
+        deadline=1800.0,
         out=out,
     )
     assert run.summary["not_scored_steps"] == 0

@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "gpu_check.sh"
 
 def gpu_check(out: Path, *options: str | Path, python: str = sys.executable) -> subprocess.CompletedProcess[str]:
     command = [SCRIPT, out, *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=os.environ | {"PYTHON": python})
+    return subprocess.run(command, capture_output=True, text=True, timeout=460, env=os.environ | {"PYTHON": python})
 
 
 def test_on_a_cpu_all_checks_pass_and_the_figures_are_written(tiny_vl: Path, tmp_path: Path) -> None:
