@@ -2,10 +2,12 @@
 BIN := .venv/bin
 TRAIN := .venv-train/bin
 
-.PHONY: help setup setup-train demo lint test test-train study e2e bench clean
+.PHONY: help setup setup-train demo link-demo site lint test test-train study e2e bench clean
 
 help:
 	@echo "make demo         play PocketPhone and write the report: with the tiny model where torch is there, else with a noisy oracle"
+	@echo "make link-demo    agents with known faults in three protocols, and what each metric tells of the others"
+	@echo "make site         verify every submission in leaderboards/ and build the boards' page in out/site"
 	@echo "make test         lint, type-check and run all tests, with coverage; the trainer's in an environment of their own"
 	@echo "make test-train   the trainer's tests alone (makes .venv-train)"
 	@echo "make study        teach a tiny model by SFT, offline and semi-online RL, and compare (hours; goes on where it was stopped)"
@@ -20,6 +22,12 @@ setup-train: setup
 
 demo: setup
 	@scripts/demo.sh
+
+link-demo: setup
+	@$(BIN)/python scripts/link_demo.py --out out/link
+
+site: setup
+	@$(BIN)/sopbench board build --out out/site
 
 lint: setup
 	$(BIN)/ruff check .
