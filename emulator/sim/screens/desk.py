@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from PIL import Image, ImageDraw, ImageFont
 
-from emulator.sim.databases import execute
+from emulator.sim.databases import Value, execute
 from emulator.sim.packages import LAUNCHER, Package
 from emulator.sim.pictures import png
 from emulator.sim.screens.base import Intent, Reply, Screen
-from emulator.sim.system_apps import CALLS, CONTACTS
+from emulator.sim.system_apps import CALLS, CONTACTS, TELEPHONY
 from emulator.sim.ui import Bounds, Element
 from sopbench.geometry import Size
 
@@ -72,8 +72,9 @@ def _call(intent: Intent) -> Form:
 
 
 def _message(intent: Intent) -> Form:
-    number = intent.data.partition(":")[2]
-    return Form("New message", [Line("to", number), Line("body", intent.text("sms_body"))], {"number": number})
+    values = {"number": intent.data.partition(":")[2], "body": intent.text("sms_body")}
+    lines = [Line("to", values["number"]), Line("body", values["body"]), Line("send", "Send SMS", "send_message")]
+    return Form("New message", lines, values)
 
 
 FORMS: Final[dict[tuple[str, str], tuple[str, Callable[[Intent], Form]]]] = {
@@ -178,6 +179,11 @@ class DeskScreen(Screen):
         if action == "save_contact":
             values = [form.values["name"], form.values["phone"], form.values["email"]]
             execute(files, CONTACTS, "INSERT INTO phones (display_name, number, email) VALUES (?, ?, ?)", values)
+        elif action == "send_message":
+            now = int(self.android.clock.now() * 1000)
+            row: list[Value] = [form.values["number"], form.values["body"], now, now]
+            statement = "INSERT INTO sms (address, body, date, date_sent, type, read, seen, thread_id) VALUES (?, ?, ?, ?, 2, 1, 1, 1)"
+            execute(files, TELEPHONY, statement, row)
         elif action == "end_call":
             self.android.telephony.state = 0
         self._go_home()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from emulator.sim.screens.desk import DeskScreen
 from tests.unit.sim.machine import Machine, pocket
 
 
@@ -182,13 +183,26 @@ def test_content_providers(machine: Machine) -> None:
     assert machine.out("settings get system x") == "7\n"
 
 
+def test_a_message_is_sent_through_the_form_on_the_screen(machine: Machine) -> None:
+    machine.out('am start -a android.intent.action.SENDTO -d sms:5551234 --es sms_body "on my way"')
+    press(machine, "Send SMS")
+    rows = machine.out("content query --uri content://sms/sent --projection address:body:type")
+    assert rows == "Row: 0 address=5551234, body=on my way, type=2\n"
+
+
+def press(machine: Machine, text: str) -> None:
+    """Tap the middle of the element that says this."""
+    left, top, right, bottom = next(
+        element for element in machine.android.screen.elements() if element.text == text
+    ).bounds
+    machine.out(f"input tap {(left + right) // 2} {(top + bottom) // 2}")
+
+
 def test_a_contact_is_added_through_the_form_on_the_screen(machine: Machine) -> None:
     machine.out(
         'am start -a android.intent.action.INSERT -t vnd.android.cursor.dir/contact -e name "Ada Byron" -e phone 5551234'
     )
-    save = next(element for element in machine.android.screen.elements() if element.text == "SAVE")
-    x, y = (save.bounds[0] + save.bounds[2]) // 2, (save.bounds[1] + save.bounds[3]) // 2
-    machine.out(f"input tap {x} {y}")
+    press(machine, "SAVE")
     rows = machine.out("content query --uri content://contacts/phones/ --projection display_name:number")
     assert rows == "Row: 0 display_name=Ada Byron, number=5551234\n"
     machine.out("pm clear com.android.providers.contacts")
@@ -248,3 +262,24 @@ def test_pocket_tasks_by_broadcast() -> None:
     assert screen.phone.answers == ["hä!"]
     machine.out("am broadcast -a org.sopbench.pocket.FINISH --es status success")
     assert screen.phone.finished == "success"
+
+
+def test_androidworld_s_apps_are_there_with_their_tables() -> None:
+    from emulator.sim.androidworld_apps import APPS
+
+    machine = Machine(DeskScreen(APPS))
+    listed = machine.out("pm list packages")
+    for package in APPS:
+        assert f"package:{package.name}\n" in listed
+        if package.component:
+            assert "Status: ok" in machine.out(f"am start -S -W -n {package.component}")
+        for path, _ in package.databases:
+            tables = machine.out(f"sqlite3 {package.home}/{path} .tables").split()
+            assert tables, package.name
+            for table in tables:
+                assert machine.out(f'sqlite3 {package.home}/{path} "SELECT count(*) FROM {table}"').strip().isdigit()
+    recipe = "INSERT INTO recipes (title, servings) VALUES ('Soup', '2');"
+    database = "/data/data/com.flauschcode.broccoli/databases/broccoli"
+    assert machine.out(f'sqlite3 {database} "{recipe} SELECT recipeId, title, favorite FROM recipes"') == "1|Soup|0\n"
+    machine.out("pm clear com.flauschcode.broccoli")
+    assert machine.out(f'sqlite3 {database} "SELECT count(*) FROM recipes"') == "0\n"
