@@ -75,13 +75,13 @@ def loss(
         total = total - (log_p * weight).sum(-1).mean()
         best = logits.argmax(-1)
         facts[name] = ((tokens[some] == best[:, None]) & there[some]).any(-1).float().mean().item()
-    for name, head, wanted, worth in (
+    for name, head, asked, worth in (
         ("x", heads.x, answers.x, 1.0),
         ("y", heads.y, answers.y, 1.0),
         ("role", heads.role, answers.role, 0.5),
         ("on", heads.on, answers.on, 0.5),
     ):
-        goal = torch.from_numpy(wanted[rows].reshape(-1).astype(np.int64))
+        goal = torch.from_numpy(asked[rows].reshape(-1).astype(np.int64))
         logits = head(flat)
         total = total + worth * F.cross_entropy(logits, goal, ignore_index=-1)
         there = goal >= 0

@@ -95,11 +95,8 @@ def mean_interval(rows: Sequence[Sequence[float]], resamples: int = 2000, seed: 
     values = np.array(rows, dtype=np.float64)
     rng = np.random.default_rng(seed)
     runs, tasks = values.shape
-    means = np.array(
-        [
-            values[rng.integers(0, runs, runs)[:, None], rng.integers(0, tasks, tasks)[None]].mean()
-            for _ in range(resamples)
-        ]
-    )
+    means = [
+        values[rng.integers(0, runs, (runs, 1)), rng.integers(0, tasks, (1, tasks))].mean() for _ in range(resamples)
+    ]
     low, high = np.quantile(means, (0.025, 0.975))
     return 100 * float(values.mean()), 100 * float(low), 100 * float(high)

@@ -18,9 +18,10 @@ from PIL import Image
 
 from emulator.pocket import fonts
 from emulator.pocket.phone import Phone
-from emulator.pocket.scene import Field, Scene, UiNode
+from emulator.pocket.scene import Scene, UiNode
 from emulator.pocket.tasks import Move, PocketSession, TaskError, start, words
 from emulator.pocket.tasks.base import Template
+from emulator.pocket.widgets import Field
 from sopbench.actions import Action, Click, LongPress, Swipe, SystemButton, swipe_direction, to_released
 from sopbench.geometry import Point
 

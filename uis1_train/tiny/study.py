@@ -126,7 +126,8 @@ def training_tasks(corpus: Corpus, per_template: int) -> list[Trajectory]:
 
 def _together(jobs: Sequence[Sequence[str]], processes: int, out: Path) -> None:
     """Run this module's jobs as processes of one thread, so many at a time; each skips what is done."""
-    waiting, running = list(jobs), []
+    waiting = list(jobs)
+    running: list[tuple[Sequence[str], subprocess.Popen[bytes]]] = []
     while waiting or running:
         while waiting and len(running) < processes:
             job = waiting.pop(0)
@@ -141,6 +142,8 @@ def _together(jobs: Sequence[Sequence[str]], processes: int, out: Path) -> None:
             if one[1].poll() is not None:
                 running.remove(one)
                 if one[1].returncode:
+                    for _, other in running:
+                        other.terminate()
                     raise SystemExit(
                         f"{' '.join(one[0])} failed with status {one[1].returncode}; see the logs in {out}"
                     )
@@ -151,8 +154,8 @@ def job(words: Sequence[str]) -> None:
     if words[0] == "measure":
         from uis1_train.tiny.measuring import measure
 
-        folder, recordings, file = (Path(w) for w in words[1:])
-        measure(folder, {"test": recordings / "test", "heldout": recordings / "heldout"}, file)
+        folder, where, file = (Path(w) for w in words[1:])
+        measure(folder, {"test": where / "test", "heldout": where / "heldout"}, file)
         return
     from uis1_train.tiny.rl import run
 

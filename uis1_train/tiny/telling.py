@@ -281,11 +281,11 @@ def _plots(
         pyplot.close(figure)
     figure, axes = pyplot.subplots(figsize=(6.4, 3.6))
     lines = _lines(out / "sft" / "checks.jsonl")
-    x = [100.0 if line["at"] == "final" else 100 * float(line["at"]) for line in lines]
-    axes.plot(x, [line["sop"]["tsr"] for line in lines], color="#2b6cb0", marker="o", ms=3, label="SOP TSR")
-    axes.plot(x, [line["sop"]["pg"] for line in lines], color="#2b6cb0", ls="--", marker="o", ms=3, label="SOP PG")
+    shares = [100.0 if line["at"] == "final" else 100 * float(line["at"]) for line in lines]
+    axes.plot(shares, [line["sop"]["tsr"] for line in lines], color="#2b6cb0", marker="o", ms=3, label="SOP TSR")
+    axes.plot(shares, [line["sop"]["pg"] for line in lines], color="#2b6cb0", ls="--", marker="o", ms=3, label="SOP PG")
     axes.plot(
-        x,
+        shares,
         [line["static"]["all"] for line in lines],
         color="#8a8a8a",
         marker="o",
