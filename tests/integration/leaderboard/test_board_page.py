@@ -270,9 +270,16 @@ class TestLooks:
         assert chromium.js("performance.getEntriesByType('resource').map(e => e.name).filter(n => !n.startsWith('data:'))") == []  # fmt: skip
 
 
+def busy(browser: Browser) -> float:
+    """Processor seconds that the page's thread has worked: the clock says little on a machine that runs other tests too."""
+    browser.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    found = browser.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return float(next(m["value"] for m in found if m["name"] == "TaskDuration"))
+
+
 @pytest.mark.slow
 def test_two_thousand_rows_are_built_shown_sorted_and_filtered_quickly(chromium: Browser, tmp_path: Path) -> None:
-    """Budgets in processor time for the build, and generous ones on the clock for the browser: machines that run tests are busy."""
+    """Budgets in processor time."""
     started = time.process_time()
     page = page_of(tmp_path, {"sop-androidcontrol": made_up("sop-androidcontrol", 2_000)})
     assert time.process_time() - started < 30
@@ -281,8 +288,10 @@ def test_two_thousand_rows_are_built_shown_sorted_and_filtered_quickly(chromium:
     assert chromium.count(SHOWN + "tbody.own tr") == 2_000
     assert chromium.count(ROWS) == 200
     assert chromium.text(SHOWN + ".count") == "2,011 rows, the first 200 of each list are shown"
-    spent = chromium.js("(() => { const t = performance.now(); document.querySelector(arguments[0]).click(); document.body.offsetHeight; return performance.now() - t })()", SHOWN + "[data-sort='tsr']")  # fmt: skip
-    assert spent < 30_000
+    before = busy(chromium)
+    chromium.click(SHOWN + "[data-sort='tsr']")
+    chromium.js("document.body.offsetHeight")
+    assert busy(chromium) - before < 5
     found = column(chromium, ".metric:nth-of-type(4)")
     assert found == sorted(found, reverse=True)
     chromium.keys("/", *"model 1999")
