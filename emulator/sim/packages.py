@@ -46,12 +46,17 @@ class Package:
             files.mkdir(f"{self.home}/{folder}", parents=True)
         for folder in self.folders:
             files.mkdir(folder if folder.startswith("/") else f"{self.home}/{folder}", parents=True)
-        for path, sql in self.databases:
-            whole = f"{self.home}/{path}"
-            files.mkdir(whole.rsplit("/", 1)[0], parents=True)
-            files.write(whole, create(sql), mode=0o660)
+        self.wake(files)
         if self.seed is not None:
             self.seed(files)
+
+    def wake(self, files: FileTree) -> None:
+        """What an app does when it starts: databases that are gone are made anew, empty."""
+        for path, sql in self.databases:
+            whole = f"{self.home}/{path}"
+            if not files.exists(whole):
+                files.mkdir(whole.rsplit("/", 1)[0], parents=True)
+                files.write(whole, create(sql), mode=0o660)
 
 
 @dataclass(slots=True)

@@ -210,8 +210,10 @@ class DeskScreen(Screen):
                 Form("Browser", [Line("address", intent.data)]),
             )
             return True
-        if self.android.packages.get(package) is None:
+        found = self.android.packages.get(package)
+        if found is None:
             return False
+        found.wake(self.android.files)
         activity = intent.component.partition("/")[2] or ".Main"
         self._state = _State(f"{package}/{activity}", Form(self._label(package)))
         return True
@@ -228,6 +230,7 @@ class DeskScreen(Screen):
     def launch(self, name: str) -> bool:
         for package in self.android.packages.installed.values():
             if package.component and name.casefold() in (package.name.casefold(), package.label.casefold()):
+                package.wake(self.android.files)
                 self._state = _State(package.component, Form(package.label or package.name))
                 return True
         return False
@@ -237,7 +240,11 @@ class DeskScreen(Screen):
             self._go_home()
 
     def receive(self, intent: Intent) -> Reply | None:
-        """The clipboard helper: `clipper.set -e text T` and `clipper.get`."""
+        """The clipboard helper (`clipper.set -e text T`, `clipper.get`), and a media scan, which wakes the apps that keep databases."""
+        if intent.action == "android.intent.action.MEDIA_SCANNER_SCAN_FILE":
+            for package in self.android.packages.installed.values():
+                package.wake(self.android.files)
+            return Reply()
         if intent.action == "clipper.set":
             self.android.clipboard = intent.text("text")
             return Reply(-1, "Text is copied into clipboard.")

@@ -283,3 +283,7 @@ def test_androidworld_s_apps_are_there_with_their_tables() -> None:
     assert machine.out(f'sqlite3 {database} "{recipe} SELECT recipeId, title, favorite FROM recipes"') == "1|Soup|0\n"
     machine.out("pm clear com.flauschcode.broccoli")
     assert machine.out(f'sqlite3 {database} "SELECT count(*) FROM recipes"') == "0\n"
+    machine.out(f"rm {database}; am start -n com.flauschcode.broccoli/.MainActivity")
+    assert machine.out(f'sqlite3 {database} "SELECT count(*) FROM recipes"') == "0\n", (
+        "a started app makes what it misses"
+    )
