@@ -301,22 +301,23 @@ def test_two_thousand_rows_are_built_shown_sorted_and_filtered_quickly(chromium:
     assert chromium.count(ROWS) == 2_000
 
 
-class TestSubmissionPages:
-    @pytest.fixture(scope="class")
-    def site(self, shop: Workshop, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        place = tmp_path_factory.mktemp("site")
-        define_board(place / "boards", shop.source)
-        own = Workshop(place / "boards", shop.source, place)
-        for number, name in enumerate(("<b>Bold</b>", "Plain")):
-            run = shop.run(place / f"run-{number}", policy=Learner(errs=2 + 3 * number))
-            links = {"paper": "https://example.org/paper"}
-            own.submit(
-                run, place / "boards" / "tiny-sop" / "submissions", model=name, links=links, notes="<i>see</i> & read"
-            )
-        found = check_all(own.boards, submission_paths(own.boards), source=shop.source, jobs=1)
-        assert all(one.row is not None for one in found)
-        return build_site(own.boards, found, place / "site", source=shop.source, screens=True)
+@pytest.fixture(scope="module")
+def site(shop: Workshop, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("site")
+    define_board(place / "boards", shop.source)
+    own = Workshop(place / "boards", shop.source, place)
+    for number, name in enumerate(("<b>Bold</b>", "Plain")):
+        run = shop.run(place / f"run-{number}", policy=Learner(errs=2 + 3 * number))
+        links = {"paper": "https://example.org/paper"}
+        own.submit(
+            run, place / "boards" / "tiny-sop" / "submissions", model=name, links=links, notes="<i>see</i> & read"
+        )
+    found = check_all(own.boards, submission_paths(own.boards), source=shop.source, jobs=1)
+    assert all(one.row is not None for one in found)
+    return build_site(own.boards, found, place / "site", source=shop.source, screens=True)
 
+
+class TestSubmissionPages:
     def test_a_rows_name_leads_to_its_page_and_steps(self, chromium: Browser, site: Path) -> None:
         chromium.open(site)
         names = models(chromium)
