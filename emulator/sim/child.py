@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import selectors
@@ -12,10 +11,9 @@ import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from emulator.adb import end
 from emulator.sim.console import GREETING
@@ -23,6 +21,8 @@ from emulator.sim.phone import PhoneError, Ports, SimPhone
 from emulator.sim.screens.choosing import screen_maker
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+LOG_TAIL: Final = 64 * 1024
+"""Bytes of a phone's log that are looked at."""
 
 
 class Host(ABC):
@@ -95,7 +95,7 @@ class ChildPhone(Host):
         self._boot_seconds = boot_seconds
         self._python = python or Path(sys.executable)
         self._process: subprocess.Popen[bytes] | None = None
-        self._log: Path | None = None
+        self._log: IO[bytes] | None = None
 
     @property
     def alive(self) -> bool:
@@ -112,17 +112,16 @@ class ChildPhone(Host):
         ]  # fmt: skip
         if ports.grpc is not None:
             words = [*words, "--grpc-port", str(ports.grpc)]
-        descriptor, name = tempfile.mkstemp(prefix="sopbench-phone-", suffix=".log")
-        self._log = Path(name)
-        with os.fdopen(descriptor, "wb") as log:
-            self._process = subprocess.Popen(
-                [self._python, "-m", "emulator.sim", *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd=ROOT,
-                start_new_session=True,
-            )
+        self._close_log()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed by stop; has no name, so nothing is left of it)
+        self._process = subprocess.Popen(
+            [self._python, "-m", "emulator.sim", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            cwd=ROOT,
+            start_new_session=True,
+        )
         line = _line(self._process, time.monotonic() + within)
         ready = _read(line)
         if ready is None:
@@ -134,18 +133,20 @@ class ChildPhone(Host):
         process, self._process = self._process, None
         if process is not None:
             end(process, within)
-        if self._log is not None:
-            with contextlib.suppress(OSError):
-                self._log.unlink()
+        self._close_log()
+
+    def _close_log(self) -> None:
+        log, self._log = self._log, None
+        if log is not None:
+            log.close()
 
     def logs(self, lines: int) -> list[str]:
-        if self._log is None:
+        log = self._log
+        if log is None:
             return []
-        try:
-            with self._log.open(errors="replace") as file:
-                return [line.rstrip("\n") for line in deque(file, maxlen=lines)]
-        except OSError:
-            return []
+        size = os.fstat(log.fileno()).st_size
+        data = os.pread(log.fileno(), LOG_TAIL, max(0, size - LOG_TAIL))
+        return data.decode("utf-8", "replace").splitlines()[-lines:]
 
 
 def _line(process: subprocess.Popen[bytes], deadline: float) -> bytes:
