@@ -138,7 +138,13 @@ async def serve(
     Raises `UsageError` where the address cannot be had.
     """
     stopping = stop or asyncio.Event()
-    runner = web.AppRunner(server.app, handle_signals=False, access_log=None, shutdown_timeout=PATIENCE_AT_THE_END)
+    runner = web.AppRunner(
+        server.app,
+        handle_signals=False,
+        access_log=None,
+        shutdown_timeout=PATIENCE_AT_THE_END,
+        handler_cancellation=True,  # whoever has gone is not answered: a client that tries again would otherwise pile up work
+    )
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port, backlog=MAX_WAITING)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -269,6 +270,28 @@ def test_whoever_comes_when_too_many_wait_is_told_to_come_back(tiny_vl: Path) ->
 
         statuses = asyncio.run(crowd())
     assert set(statuses) == {200, 503}
+
+
+def test_whoever_has_gone_is_not_answered(tiny_vl: Path) -> None:
+    """A client that gives up and tries again leaves no work behind."""
+    with Running(tiny_vl) as running:
+        health = running.url.removesuffix("v1") + "health"
+
+        async def give_up() -> None:
+            async with aiohttp.ClientSession() as session:
+                asked = asyncio.create_task(
+                    session.post(f"{running.url}/chat/completions", json=asking("hi", max_tokens=64))
+                )
+                while (await (await session.get(health)).json())["waiting"] == 0:
+                    assert not asked.done()
+                    await asyncio.sleep(0.001)
+                asked.cancel()
+
+        asyncio.run(give_up())
+        while get(health)[1]["waiting"]:
+            time.sleep(0.01)
+        assert get(health)[1]["answered"] == 0
+        assert post(running, asking("hi"))[0] == 200
 
 
 # -- the harness against it --------------------------------------------------------------------------------------------
