@@ -58,6 +58,7 @@ def register(app: typer.Typer) -> None:
             raise UsageError("--name must have 1 to 300 characters that can be printed")
         if device not in ("cpu", "cuda", "auto"):
             raise UsageError(f"--device is cpu, cuda or auto, not {device!r}")
+        require_free(host, port)  # before the model is loaded, which takes seconds
         local = load(
             model or packaged_folder(),
             what="sopbench serve tiny",
@@ -82,3 +83,17 @@ def register(app: typer.Typer) -> None:
         print("stopped", flush=True)
 
     app.add_typer(serve, name="serve")
+
+
+def require_free(host: str, port: int) -> None:
+    """Raise `UsageError` where nobody could listen at this address now."""
+    import socket
+
+    from sopbench.errors import UsageError
+
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        raise UsageError(
+            f"cannot serve at {host}:{port} ({error.strerror or error}): choose another --port, or --port 0 for a free one"
+        ) from error
