@@ -165,9 +165,9 @@ def _page(
         f"1. SFT from random weights: {recipe['eye_minutes']:g} minutes for the vision tower, {recipe['hand_minutes']:g} minutes for the rest, {recipe['processes']} processes of one thread, on expert",
         "   recordings of PocketPhone's training split (display `large`), with dense losses from the UI tree that exist in training only. It ends as the model that ships with sopbench.",
         f"2. RL starts from a checkpoint on the way, `{start['chosen']}`: the kept one whose SOP TSR on training goals is nearest 30 (it has TSR {train['tsr']:.1f}, PG {train['pg']:.1f} there), so that there is headroom.",
-        f"3. Three methods, three seeds each, {settings['steps']:,} sampled replies a run, no dense loss and no expert token: offline (single steps, expert's history), semi-online with no patch, semi-online",
+        f"3. Three methods, three seeds each, {plan.rl_steps:,} sampled replies a run, no dense loss and no expert token: offline (single steps, expert's history), semi-online with no patch, semi-online",
         f"   with one thought-free patch a rollout. {settings['rollouts']} rollouts a goal, gamma {settings['gamma']:g}, eta {settings['eta']:g}, reward `paper`, `mean_std_norm`, clip {settings['clip_low']:g}/{settings['clip_high']:g}, no KL term, AdamW {settings['rate']:g}, mini-batches of",
-        f"   {settings['mini']} replies, temperature {settings['temperature']:g}; {plan.per_template} training goals of each template. The vision tower stays as SFT left it.",
+        f"   {settings['mini']} replies, temperature {settings['temperature']:g}; of each of the training templates {plan.per_template} goal(s). The vision tower stays as SFT left it.",
         "4. For comparison, SFT to its end and RL from there with one seed; what is best on validation ships with sopbench.",
         "5. Measured greedily with profile `strict`: semi-online protocol (PG, TSR), static accuracy (each step with the expert's history, mean over recordings), and success on the live phone.",
         "",
@@ -176,6 +176,7 @@ def _page(
         "Percent, with 95% intervals over seeds and tasks (bootstrap).",
         "",
     ]
+    clear: list[str] = []
     for split, words in SPLITS.items():
         count = len(measured["start"][split]["ids"])
         text += [
@@ -211,9 +212,14 @@ def _page(
                     _rows(measured, runs[a], split, what), _rows(measured, runs[b], split, what)
                 )
                 cells.append(f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]")
+                if low > 0 or high < 0:
+                    clear.append(f"- {words}, {MEASURES[what]}: {NAMES[a]} minus {NAMES[b]} {cells[-1]}")
             text.append(f"| {NAMES[a]} minus {NAMES[b]} | " + " | ".join(cells) + " |")
         text.append("")
     text += [f"The model that ships is: {NAMES[best(out)]}.", ""]
+    text += ["Differences between methods, or to the start, whose interval leaves out 0:", ""]
+    text += clear or ["- none"]
+    text.append("")
     text += [
         "### Each run",
         "",
@@ -233,7 +239,8 @@ def _page(
             )
     text += [
         "",
-        "Rewards of different methods are not comparable: offline RL sees every step of a recording, semi-online RL mostly those before the first mistake.",
+        "Budgets are equal in replies, not in updates: equal replies to equal prompts are learnt from once, and groups that agree are dropped. Rewards of different methods are not",
+        "comparable: offline RL sees every step of a recording alike, semi-online RL mostly those before the first mistake.",
         "",
         "![Reward on training goals](images/study-reward.svg)",
         "![SOP TSR on validation](images/study-tsr.svg)",
@@ -241,6 +248,9 @@ def _page(
         "![SFT](images/study-sft.svg)",
         "",
     ]
+    notes = out / "notes.md"
+    if notes.exists():
+        text += ["## Notes on this run", "", notes.read_text().strip(), ""]
     return "\n".join(text)
 
 
