@@ -264,8 +264,8 @@ def _plots(
     from matplotlib import pyplot
 
     for key, title, source, smooth in (
-        ("reward", "mean reward of sampled steps, training goals", curves, 15),
-        ("entropy", "entropy of a token (nats)", curves, 5),
+        ("reward", "reward of sampled steps on training goals, mean of 15 batches", curves, 15),
+        ("entropy", "entropy of a token (nats), mean of 5 batches", curves, 5),
         ("tsr", "SOP TSR on validation (119 tasks)", checks, 1),
     ):
         figure, axes = pyplot.subplots(figsize=(6.4, 3.6))
