@@ -2,7 +2,7 @@
 BIN := .venv/bin
 TRAIN := .venv-train/bin
 
-.PHONY: help setup setup-train demo link-demo site lint test test-train study e2e bench clean
+.PHONY: help setup setup-train setup-android demo link-demo site lint test test-train study e2e bench clean
 
 help:
 	@echo "make demo         play PocketPhone and write the report: with the tiny model where torch is there, else with a noisy oracle"
@@ -20,6 +20,9 @@ setup:
 setup-train: setup
 	@$(BIN)/python scripts/setup_train.py
 
+setup-android: setup
+	@$(BIN)/python scripts/setup_android.py
+
 demo: setup
 	@scripts/demo.sh
 
@@ -36,13 +39,14 @@ lint: setup
 
 test:
 	@scripts/setup.sh browser
+	@$(MAKE) --no-print-directory setup-android
 	@$(MAKE) --no-print-directory lint
 	@rm -f .coverage .coverage.*
 	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term
 	@$(MAKE) --no-print-directory test-train
 
 test-train: setup-train
-	$(TRAIN)/pytest tests/train
+	$(TRAIN)/pytest -n 2 --dist loadfile tests/train
 
 study: setup-train
 	$(TRAIN)/python -m uis1_train.tiny study --out out/study
@@ -54,6 +58,9 @@ e2e: setup-train
 bench: setup
 	$(BIN)/python -m tests.benchmarks.bench_throughput
 	$(BIN)/python -m tests.benchmarks.bench_convert
+	$(BIN)/python -m tests.benchmarks.bench_phone
+	$(BIN)/python -m tests.benchmarks.bench_learning_signal
+	$(BIN)/python -m tests.benchmarks.bench_rollout_barrier --speed 20
 
 clean:
 	rm -rf .venv .venv-* .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist out runs

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make the development environment: .venv with the package and its dev tools; with `browser`, also a Chromium for the report's tests.
+# Make the development environment: .venv with the package and its dev tools; with `browser`, also a Chromium and adb for the tests.
 # Installs missing Debian packages where it may (as root); says what to install otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,6 +36,9 @@ if ! cmp -s pyproject.toml .venv/pyproject.installed; then
     echo "installing sopbench and its development tools into .venv"
     .venv/bin/python -m pip install -q --disable-pip-version-check -e '.[dev]'
     cp pyproject.toml .venv/pyproject.installed
+fi
+if [ "$want" = browser ] && ! command -v adb >/dev/null 2>&1; then
+    apt_install adb || echo "note: without adb the tests of the simulated phone through adb are skipped" >&2
 fi
 if [ "$want" = browser ] && ! { command -v chromium && command -v chromedriver; } >/dev/null 2>&1; then
     apt_install chromium chromium-driver || echo "note: without chromium and chromedriver the report's browser tests are skipped" >&2
