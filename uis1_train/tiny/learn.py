@@ -130,6 +130,7 @@ class Team:
 def _worker(rank: int, recipe: Recipe, train: Path, check: Path, out: Path) -> None:
     team = Team(rank, recipe, out)
     torch.manual_seed(recipe.seed * 1000 + rank)
+    random.seed(recipe.seed * 1000 + rank)  # what the losses sample
     model, tok = load_folder(out / "start")
     corpus = Corpus(train)
     tongue = Tongue(tok)
