@@ -9,6 +9,8 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from selenium import webdriver
@@ -31,6 +33,13 @@ FIND_TAP = """return [...document.querySelectorAll('.rows .row.failed')].find(ro
 
 
 def main(page: Path, out: Path) -> None:
+    with browser() as driver:
+        shots(driver, page.resolve().as_uri(), out)
+
+
+@contextmanager
+def browser() -> Iterator[webdriver.Chrome]:
+    """A headless Chromium with a profile that is thrown away."""
     with tempfile.TemporaryDirectory() as profile:
         options = Options()
         options.binary_location = shutil.which("chromium") or ""
@@ -38,7 +47,7 @@ def main(page: Path, out: Path) -> None:
             options.add_argument(flag)
         driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
         try:
-            shots(driver, page.resolve().as_uri(), out)
+            yield driver
         finally:
             driver.quit()
 

@@ -5,28 +5,16 @@ Writes board.png, board-dark.png, board-scatter.png, board-submission.png and bo
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
-from take import FLAGS, emulate, save
+from take import browser, emulate, save
 
 
 def main(page: Path, out: Path) -> None:
-    with tempfile.TemporaryDirectory() as profile:
-        options = Options()
-        options.binary_location = shutil.which("chromium") or ""
-        for flag in (*FLAGS, f"--user-data-dir={profile}"):
-            options.add_argument(flag)
-        driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-        try:
-            shots(driver, page.resolve().as_uri(), out)
-        finally:
-            driver.quit()
+    with browser() as driver:
+        shots(driver, page.resolve().as_uri(), out)
 
 
 def shots(driver: webdriver.Chrome, address: str, out: Path) -> None:

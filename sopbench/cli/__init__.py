@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -91,6 +92,14 @@ def build() -> typer.Typer:
 
 def main() -> None:
     """Entry point of the `sopbench` command."""
+    run_command_line(build)
+
+
+def run_command_line(build: Callable[[], typer.Typer], interrupted: str | None = None) -> None:
+    """Run what `build` makes on this process's arguments: an error becomes one line and an exit status, with `--debug` a traceback.
+
+    interrupted: what a Ctrl-C that no verb has dealt with is answered with.
+    """
     debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     mend_streams()
@@ -111,6 +120,8 @@ def main() -> None:
         complain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
         sys.exit(EXIT_BAD_INPUT)
     except KeyboardInterrupt:
+        if interrupted is not None:
+            print(interrupted, file=sys.stderr)
         sys.exit(EXIT_INTERRUPTED)
 
 

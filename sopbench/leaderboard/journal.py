@@ -164,4 +164,7 @@ class Kept:
         return None if failure is None else self._one(FailureRecord(reason=failure.reason, detail=""))
 
     def _attempts(self, attempts: tuple[AttemptRecord, ...]) -> tuple[AttemptRecord, ...]:
-        return self._one(tuple(self._one(AttemptRecord(endpoint="", seconds=0.0, error=a.error)) for a in attempts))  # type: ignore[no-any-return]
+        found: tuple[AttemptRecord, ...] = self._one(
+            tuple(self._one(AttemptRecord(endpoint="", seconds=0.0, error=a.error)) for a in attempts)
+        )
+        return found

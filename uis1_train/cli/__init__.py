@@ -1,14 +1,12 @@
-"""The trainer's command line: one file a verb. `main` turns errors into one line and an exit status."""
+"""The trainer's command line: one file a verb. Errors become exit statuses as those of `sopbench` do."""
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from sopbench.cli import mend_streams
-from sopbench.errors import EXIT_BAD_INPUT, EXIT_INTERRUPTED, SopbenchError
+from sopbench.cli import run_command_line
 
 HELP = """Train GUI agents by semi-online reinforcement learning (UI-S1), on stock verl or in one process, and judge them with sopbench.
 
@@ -64,24 +62,7 @@ def build() -> typer.Typer:
 
 def main() -> None:
     """Entry point of the `uis1-train` command."""
-    debug = "--debug" in sys.argv[1:]
-    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    mend_streams()
-    try:
-        build()(arguments)
-    except (SopbenchError, OSError) as error:
-        if debug:
-            raise
-        from sopbench.cli.terminal import complain
-
-        if isinstance(error, SopbenchError):
-            complain(str(error))
-            sys.exit(error.exit_code)
-        complain(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
-        sys.exit(EXIT_BAD_INPUT)
-    except KeyboardInterrupt:
-        print("interrupted: the same command goes on from where it was", file=sys.stderr)
-        sys.exit(EXIT_INTERRUPTED)
+    run_command_line(build, interrupted="interrupted: the same command goes on from where it was")
 
 
 def _version(asked: bool) -> None:

@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import fixture_runs
 import pytest
 from report_browser import Browser, Report
 from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 
 from sopbench.report import write_report
-
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-)
+from tests.integration.chromium import headless
 
 
 @pytest.fixture(scope="session")
 def _driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if browser is None or driver is None:
-        pytest.skip("Chromium and its driver are not installed (Debian: apt-get install chromium chromium-driver)")
-    options = Options()
-    options.binary_location = browser
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    chrome = webdriver.Chrome(options=options, service=Service(driver))
-    yield chrome
-    chrome.quit()
+    yield from headless(tmp_path_factory.mktemp("chromium"))
 
 
 @pytest.fixture
