@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -29,7 +29,7 @@ from sopbench.runs.progress import Listener
 from sopbench.runs.summary import online_outcome, semi_online_outcome, summarise
 from sopbench.runs.wording import worded_adapter
 from sopbench.scoring import get_profile
-from sopbench.suites import DataSource, Loaded, get_suite, source_of, trajectories_of
+from sopbench.suites import DataSource, Loaded, Suite, get_suite, loaded_again, trajectories_of
 from sopbench.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class _Session:
 
     async def start(self, *, resume: bool) -> Run:
         config = self.config
-        suite = get_suite(config.suite)
+        suite = get_suite(config.suite, config.options)
         get_adapter(config.adapter)  # an unknown name is told first
         if suite.protocol == "online" and config.profile is not None:
             raise UsageError(f"suite {suite.name} is scored by its environment: --profile does not apply")
@@ -195,13 +195,15 @@ class _Session:
             raise UsageError(f"suite {suite.name} asks every step by itself: no mismatch ends anything")
         name = config.profile or suite.default_profile
         profile = get_profile(name) if name else None
-        loaded = suite.load(config.source, config.limit)
+        loaded = suite.load(config.source, config.limit, config.tasks)
         _require_some_screens(loaded)
         policy = self.policy or await make_policy(config)
         try:
             adapter = await worded_adapter(config)
-            facts = facts_of(config, suite, loaded, adapter, profile, policy) | suite.facts()
-            folder = self._folder(facts, settings_of(config, adapter) | policy.settings(), resume=resume)
+            facts = facts_of(config, suite, loaded, adapter, profile, policy)
+            folder = self._folder(
+                facts, settings_of(config, adapter) | policy.settings() | suite.settings(), resume=resume
+            )
             self.path = folder.path
             plan = Play(
                 suite,
@@ -214,8 +216,11 @@ class _Session:
                 repeats=config.repeats,
                 seed=config.seed,
                 concurrency=config.concurrency,
+                environment_attempts=config.environment_attempts,
             )
-            wall, stopped = await _play(plan, folder, self.listener, self._crew(adapter, facts["images"], folder))
+            crew = self._crew(adapter, facts["images"], folder)
+            async with _opened(suite, 0 if crew else min(config.concurrency, len(loaded.ids) * config.repeats)):
+                wall, stopped = await _play(plan, folder, self.listener, crew)
         finally:
             if policy is not self.policy:
                 await policy.close()
@@ -264,6 +269,20 @@ class _Session:
         return folder
 
 
+@asynccontextmanager
+async def _opened(suite: Suite, slots: int) -> AsyncIterator[None]:
+    """`suite` with what its environments need, for `slots` at once (none where others play); ended whatever happens, even where opening it is interrupted."""
+    opening = asyncio.ensure_future(asyncio.to_thread(suite.open, slots)) if slots else None
+    try:
+        if opening is not None:
+            await asyncio.shield(opening)
+        yield
+    finally:
+        if opening is not None:
+            await asyncio.wait([opening])
+            await asyncio.to_thread(suite.close)
+
+
 async def _play(plan: Play, folder: RunFolder, listener: Listener, crew: Crew | None) -> tuple[float, AskFailed | None]:
     """Seconds that playing took, and what ended it early. The first error of the workers comes out as itself, not wrapped in a group."""
     loop = asyncio.get_running_loop()
@@ -290,8 +309,7 @@ def rescore(path: Path | str, profile: str, *, source: DataSource | None = None,
     if info.facts["protocol"] == "online":
         raise UsageError(f"{path} was played online: its environment scored it, no profile did")
     new_profile = get_profile(profile)
-    suite, adapter = get_suite(info.facts["suite"]), get_adapter(info.facts["adapter"]["name"])
-    loaded = suite.load(source or source_of(info), info.settings.get("limit"))
+    adapter, loaded = get_adapter(info.facts["adapter"]["name"]), loaded_again(info, source)
     target = RunFolder(out or folder.path / "rescored" / profile)
     new_info = rescore_run(folder, info, loaded, adapter, new_profile, target)
     target.write_summary(summarise(new_info, target.path, loaded, adapter, target.episodes()))
@@ -306,8 +324,7 @@ def verdicts(path: Path | str, profiles: Sequence[str], *, source: DataSource | 
     info = folder.info()
     if info.facts["protocol"] == "online":
         raise UsageError(f"{path} was played online: its environment scored it, no profile did")
-    suite, adapter = get_suite(info.facts["suite"]), get_adapter(info.facts["adapter"]["name"])
-    loaded = suite.load(source or source_of(info), info.settings.get("limit"))
+    adapter, loaded = get_adapter(info.facts["adapter"]["name"]), loaded_again(info, source)
     return count(folder, info, loaded, adapter, [get_profile(name) for name in dict.fromkeys(profiles)])
 
 

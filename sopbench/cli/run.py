@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sopbench.runs.config import Prices
     from sopbench.runs.progress import Listener
 
+LIVE = "Live environments"
 HELP = """Play a suite with a model and print its scores.
 
 With no options: suite `pocket` with `builtin:noisy`, no server needed.
@@ -30,6 +31,10 @@ Examples:
   sopbench run --suite androidcontrol-high --data android_control_evaluation_std.jsonl --images images/ --model http://localhost:8000/v1
 
   sopbench run --suite pocket-online --model builtin:oracle --json
+
+  sopbench run --suite pocket-online --through adb --tasks 'notes.*,clock.*' --model builtin:oracle
+
+  sopbench run --suite miniwob --tasks click-button,use-slider --instances 3 --model http://localhost:8000/v1
 
   sopbench run --suite pocket-large --model builtin:tiny
 
@@ -78,6 +83,50 @@ def register(app: typer.Typer) -> None:
             ),
         ] = None,
         limit: Annotated[int | None, typer.Option(help="Only the first N trajectories.")] = None,
+        tasks: Annotated[
+            list[str] | None,
+            typer.Option(
+                help="Only these: globs of episodes' ids, online also of templates; separate by commas, or repeat."
+            ),
+        ] = None,
+        through: Annotated[
+            str | None,
+            typer.Option(
+                help="How a simulated phone is reached: process or adb (suites pocket-...online).", rich_help_panel=LIVE
+            ),
+        ] = None,
+        instances: Annotated[
+            int | None,
+            typer.Option(help="Instances of each task, with parameters of their own.", rich_help_panel=LIVE),
+        ] = None,
+        task_seed: Annotated[
+            int | None, typer.Option(help="Seed that the instances' parameters come from.", rich_help_panel=LIVE)
+        ] = None,
+        family: Annotated[
+            str | None, typer.Option(help="Which of a suite's task lists (androidworld).", rich_help_panel=LIVE)
+        ] = None,
+        actuation: Annotated[
+            str | None,
+            typer.Option(
+                help="How actions become input: upstream or mobile-agent (androidworld).", rich_help_panel=LIVE
+            ),
+        ] = None,
+        devices: Annotated[
+            str | None,
+            typer.Option(
+                help="Where it is played: sim:N, avd:N, docker:N, attach:HOST:PORT (androidworld, aitw).",
+                rich_help_panel=LIVE,
+            ),
+        ] = None,
+        judge_model: Annotated[
+            str | None, typer.Option(help="The VLM that decides success (aitw).", rich_help_panel=LIVE)
+        ] = None,
+        judge_base_url: Annotated[
+            str | None, typer.Option(help="The endpoint that serves it.", rich_help_panel=LIVE)
+        ] = None,
+        environment_attempts: Annotated[
+            int, typer.Option(help="How often an episode is begun whose environment breaks.", rich_help_panel=LIVE)
+        ] = 3,
         seed: Annotated[
             int | None,
             typer.Option(help="Seeds built-in policies; sent to the endpoint (plus the repeat) where given."),
@@ -139,6 +188,7 @@ def register(app: typer.Typer) -> None:
         from sopbench.clients.base import Sampling
         from sopbench.prompts.choosing import checked_wanted
         from sopbench.runs.config import RunConfig
+        from sopbench.suites.base import SuiteOptions
 
         extra = read_object(extra_body, "--extra-body")
         sampling = Sampling(
@@ -160,6 +210,18 @@ def register(app: typer.Typer) -> None:
             image_pattern=image_pattern,
             out=out,
             limit=limit,
+            tasks=tuple(pattern for text in tasks or () for pattern in text.split(",") if pattern),
+            options=SuiteOptions(
+                through=through,
+                instances=instances,
+                task_seed=task_seed,
+                family=family,
+                actuation=actuation,
+                devices=devices,
+                judge_model=judge_model,
+                judge_base_url=judge_base_url,
+            ),
+            environment_attempts=environment_attempts,
             seed=seed,
             repeats=repeats,
             history_images=history_images,

@@ -56,6 +56,9 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     if summary.get("by_length") and len(summary["by_length"]) > 1:
         rows = [(r["length"], r["n"], f"{r['pg']:.1f}", f"{r['tsr']:.1f}") for r in summary["by_length"]]
         out.print(table("by trajectory length", ("length", "n", "PG", "TSR"), rows))
+    if summary.get("by_template") and len(summary["by_template"]) < summary["n"]:
+        rows = [(r["template"][:60], r["n"], _share(r["solved"], r["scored"])) for r in summary["by_template"]]
+        out.print(table("by task", ("task", "episodes", "solved"), rows))
     if summary.get("reasons"):
         reasons = [(reason[:60], n) for reason, n in list(summary["reasons"].items())[:10]]
         if summary["protocol"] == "static":
@@ -146,6 +149,13 @@ def _remarks(summary: Mapping[str, Any]) -> Iterable[str]:
         yield f"diagnostic: step accuracy {summary['diagnostic']['step_accuracy']} over {summary['diagnostic']['steps']} steps (never the headline)"
     if summary.get("solved_without_acting"):
         yield f"{len(summary['solved_without_acting'])} tasks are solved without acting: {', '.join(summary['solved_without_acting'][:10])}"
+    if summary.get("over_instances"):
+        over = summary["over_instances"]
+        each = ", ".join(f"{value:.1f}" for value in over["success"])
+        yield f"success by set of instances: {each}; mean {over['mean']:.1f}, standard deviation {over['sd']:.1f}"
+    if summary.get("environment_failures"):
+        broken = ", ".join(f"{why} {n}" for why, n in summary["environment_failures"].items())
+        yield f"the environment failed and the episode was begun again (or left unscored): {broken}"
     if summary.get("flips") and summary["protocol"] == "static":
         yield f"steps that flip between repeats: {len(summary['flips'])}"
     elif summary.get("flips"):

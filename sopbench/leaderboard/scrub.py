@@ -65,9 +65,12 @@ def _last(path: str) -> str:
 
 
 def scrubbed_record(record: StepRecord | EpisodeEnd) -> StepRecord | EpisodeEnd:
-    """`record` without addresses and without the words of infrastructure errors, which quote both. Reasons, times and the model's words stay."""
+    """`record` without addresses, without the words of infrastructure errors, which quote both, and without an environment's details, which tell of devices.
+
+    Reasons, times and the model's words stay.
+    """
     if isinstance(record, EpisodeEnd):
-        return record.model_copy(update={"error": _plain(record.error)})
+        return record.model_copy(update={"error": _plain(record.error), "details": None})
     attempts = tuple(
         AttemptRecord(endpoint=ENDPOINT, seconds=a.seconds, error=a.error, waited=a.waited) for a in record.attempts
     )

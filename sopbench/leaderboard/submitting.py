@@ -22,7 +22,7 @@ from sopbench.leaderboard.scrub import scrubbed_info, scrubbed_record
 from sopbench.leaderboard.verifying import Verification, verify
 from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunFolder
 from sopbench.runs.records import EpisodeEnd, StepRecord
-from sopbench.suites import get_suite, source_of
+from sopbench.suites import source_of, suite_of
 from sopbench.suites.base import DataSource, Loaded
 
 DEFAULT_PATTERN: Final = DataSource().pattern
@@ -60,11 +60,13 @@ def submit(
         raise UsageError(
             f"{folder.path} played only the first {info.settings['limit']} episodes (--limit); a board wants all of them"
         )
+    if info.settings.get("tasks"):
+        raise UsageError(f"{folder.path} played only some tasks (--tasks); a board wants all of them")
     chosen = known.get(board) if board else known.for_facts(info.facts)
     told: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat(), **metadata, "board": chosen.id}
     about = metadata_of(told, "the metadata")
     data = source or source_of(info)
-    loaded = get_suite(info.facts["suite"]).load(data)
+    loaded = suite_of(info).load(data)
     new_info = scrubbed_info(info)
     lines, logs = counting(folder, loaded, info.facts["repeats"])
     adapter = get_adapter(info.facts["adapter"]["name"])

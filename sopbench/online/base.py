@@ -53,6 +53,14 @@ class OnlineEnvironment(ABC):
     def score(self) -> float:
         """The environment's own verdict on the state now, 0..1."""
 
+    def goal(self) -> str | None:
+        """What the agent is asked to do, where only `reset` could tell; None: the task's own goal. Asked after `reset`."""
+        return None
+
+    def details(self) -> dict[str, Any]:
+        """What else it has to say of the episode, for the journal's last line: small JSON, such as a raw reward. Asked after `score`."""
+        return {}
+
     def expert(self) -> Action | None:
         """What an expert would do now; None where the environment knows none. Only built-in policies ask."""
         return None

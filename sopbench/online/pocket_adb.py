@@ -126,7 +126,7 @@ class AdbPocketEnvironment(OnlineEnvironment):
     def reset(self) -> Screen:
         if self._device is None:
             self._device = self._phones.lend(self._display)
-        self.goal = self._order(
+        self._order(
             "START",
             "--es",
             "template",

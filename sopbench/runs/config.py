@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,12 +15,23 @@ from sopbench.errors import UsageError
 from sopbench.prompts.choosing import Wanted, checked_wanted
 from sopbench.runs.shapes import MAX_REPEATS
 from sopbench.scoring.base import Profile
-from sopbench.suites.base import DataSource, Loaded, Suite
+from sopbench.suites.base import DataSource, Loaded, Suite, SuiteOptions
 
 DEFAULT_MODEL = "builtin:noisy"
 AUTO = "auto"
 DEFAULT_CONCURRENCY = 16
 DEFAULT_MAX_TOKENS = 2048
+DEFAULT_ENVIRONMENT_ATTEMPTS = 3
+
+
+LEAST: Mapping[str, int] = {
+    "limit": 1,
+    "repeats": 1,
+    "concurrency": 1,
+    "max_attempts": 1,
+    "environment_attempts": 1,
+    "history_images": 0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +55,8 @@ class RunConfig:
     adapter: `auto` is the model's own where it has one (builtin:tiny), else uis1.
     prompts: whose words the model is asked in: `auto` (the publisher's where they are to be had, else ours with a warning), `official`, `builtin`, `package`, `pulled`.
     seed: seeds built-in policies, and is sent to the endpoint (plus the number of the repeat) where given.
+    tasks: globs of the episodes to play (of their ids, online also of their templates); none: all.
+    options: what else is asked of the suite. environment_attempts: how often an online episode is begun whose environment breaks.
     executor: who plays: this process, or the nodes of a Ray cluster (`ray_address`; None starts one of this machine). It changes no number, and is no setting of the run.
     """
 
@@ -58,6 +71,9 @@ class RunConfig:
     image_pattern: str = "{name}"
     out: Path | None = None
     limit: int | None = None
+    tasks: tuple[str, ...] = ()
+    options: SuiteOptions = field(default_factory=SuiteOptions)
+    environment_attempts: int = DEFAULT_ENVIRONMENT_ATTEMPTS
     seed: int | None = None
     repeats: int = 1
     history_images: int | None = None
@@ -75,15 +91,19 @@ class RunConfig:
     def __post_init__(self) -> None:
         if isinstance(self.base_urls, str):
             object.__setattr__(self, "base_urls", (self.base_urls,))
+        if isinstance(self.tasks, str):
+            object.__setattr__(self, "tasks", (self.tasks,))
+        if isinstance(self.options, Mapping):
+            object.__setattr__(self, "options", _options(self.options))
         if self.adapter == AUTO:
             object.__setattr__(self, "adapter", "tiny" if is_tiny(self.model) else "uis1")
         for name in ("data", "images", "out"):
             if isinstance(value := getattr(self, name), str):
                 object.__setattr__(self, name, Path(value))
-        for name, low in (("limit", 1), ("repeats", 1), ("concurrency", 1), ("max_attempts", 1), ("history_images", 0)):
+        for name, low in LEAST.items():
             value = getattr(self, name)
-            if value is not None and value < low:
-                raise UsageError(f"{name} must be at least {low}, not {value}")
+            if value is not None and not (type(value) is int and value >= low):
+                raise UsageError(f"{name} must be a whole number of at least {low}, not {value!r}")
         if self.repeats > MAX_REPEATS:
             raise UsageError(f"repeats must be at most {MAX_REPEATS}, not {self.repeats}")
         if not all(math.isfinite(t) and t > 0 for t in (self.attempt_timeout, self.deadline)):
@@ -107,6 +127,14 @@ class RunConfig:
         return DataSource(self.data, self.images, self.image_pattern)
 
 
+def _options(asked: Mapping[str, Any]) -> SuiteOptions:
+    known = [f.name for f in fields(SuiteOptions)]
+    for name in asked:
+        if name not in known:
+            raise UsageError(f"there is no suite option {name!r}; there are: {', '.join(known)}")
+    return SuiteOptions(**asked)
+
+
 def facts_of(
     config: RunConfig, suite: Suite, loaded: Loaded, adapter: Adapter, profile: Profile | None, policy: Policy
 ) -> dict[str, Any]:
@@ -128,7 +156,14 @@ def facts_of(
         "images": adapter.default_images if config.history_images is None else config.history_images,
         "after_mismatch": config.after_mismatch,
         **policy.describe(),
+        **_suite_facts(suite),
     }
+
+
+def _suite_facts(suite: Suite) -> dict[str, Any]:
+    """What the suite adds: of an online one, what defines its environment."""
+    own = suite.facts()
+    return ({"environment": own} if own else {}) if suite.protocol == "online" else own
 
 
 def settings_of(config: RunConfig, adapter: Adapter) -> dict[str, Any]:
@@ -138,6 +173,9 @@ def settings_of(config: RunConfig, adapter: Adapter) -> dict[str, Any]:
         "images_dir": str(config.images.absolute()) if config.images else None,
         "image_pattern": config.image_pattern,
         "limit": config.limit,
+        "tasks": list(config.tasks) or None,
+        "options": config.options.asked() or None,
+        "environment_attempts": config.environment_attempts,
         "base_urls": list(config.base_urls),
         "concurrency": config.concurrency,
         "adaptive": config.adaptive,
@@ -165,6 +203,9 @@ def config_of(facts: Mapping[str, Any], settings: Mapping[str, Any], out: Path) 
         image_pattern=settings.get("image_pattern") or "{name}",
         out=out,
         limit=settings.get("limit"),
+        tasks=tuple(settings.get("tasks") or ()),
+        options=SuiteOptions.read(settings.get("options") or {}),
+        environment_attempts=settings.get("environment_attempts") or DEFAULT_ENVIRONMENT_ATTEMPTS,
         seed=facts.get("seed"),
         repeats=facts["repeats"],
         history_images=facts["images"],

@@ -50,11 +50,15 @@ EpisodeKey = tuple[str, int]
 
 @dataclass(slots=True)
 class EpisodeLog:
-    """The lines that count for one episode: at each step the first scored one, else the last that failed."""
+    """The lines that count for one episode: at each step the first scored one, else the last that failed.
+
+    `failures`: why its attempts ended without a score, in order.
+    """
 
     steps: dict[int, StepRecord] = field(default_factory=dict)
     end: EpisodeEnd | None = None
     attempt: int = 0
+    failures: list[str] = field(default_factory=list)
 
     def ordered(self) -> list[StepRecord]:
         return [self.steps[index] for index in sorted(self.steps)]
@@ -66,6 +70,8 @@ class EpisodeLog:
             self.steps, self.end, self.attempt = {}, None, record.attempt
         if isinstance(record, EpisodeEnd):
             self.end = record
+            if record.outcome == "not_scored":
+                self.failures.append(record.error.reason if record.error else "?")
             return
         known = self.steps.get(record.step)
         if known is None or known.outcome == "not_scored":

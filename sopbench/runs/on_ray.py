@@ -38,6 +38,10 @@ MAX_REDONE: Final = 5
 """How often one episode may be lost with its node before the run stops: then it is probably the episode that kills nodes."""
 
 
+CLOSING: Final = 30.0
+"""Seconds that an actor may take to end its environments."""
+
+
 class ClusterFailed(SopbenchError):
     """The cluster cannot be reached, or keeps losing the same work."""
 
@@ -70,12 +74,16 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What an actor needs to play: plain values, since a policy holds connections that cannot travel. `folder` is told in messages only."""
+    """What an actor needs to play: plain values, since a policy holds connections that cannot travel. `folder` is told in messages only.
+
+    `slots`: episodes that one actor plays at once.
+    """
 
     config: RunConfig
     adapter: Adapter
     images: int
     folder: Path
+    slots: int = 1
 
 
 class Worker:
@@ -109,8 +117,17 @@ class Worker:
     async def _made(self) -> Play:
         async with self._ready:
             if self._plan is None:
-                self._plan = await _plan(self._recipe)
+                plan = await _plan(self._recipe)
+                if plan.suite.protocol == "online":
+                    await asyncio.to_thread(plan.suite.open, self._recipe.slots)
+                self._plan = plan
             return self._plan
+
+    async def close(self) -> None:
+        """End what this worker's environments run on."""
+        async with self._ready:
+            if self._plan is not None:
+                await asyncio.to_thread(self._plan.suite.close)
 
 
 async def _plan(recipe: Recipe) -> Play:
@@ -119,7 +136,7 @@ async def _plan(recipe: Recipe) -> Play:
     from sopbench.suites import get_suite
 
     config = recipe.config
-    suite = get_suite(config.suite)
+    suite = get_suite(config.suite, config.options)
     name = config.profile or suite.default_profile
     return Play(
         suite,
@@ -132,6 +149,7 @@ async def _plan(recipe: Recipe) -> Play:
         repeats=1,
         seed=config.seed,
         concurrency=config.concurrency,
+        environment_attempts=config.environment_attempts,
     )
 
 
@@ -168,7 +186,8 @@ class RayCrew:
         cpus = int(ray.cluster_resources().get("CPU", 1))
         workers = max(1, min(cpus, plan.concurrency, player.progress.total))
         seats = math.ceil(plan.concurrency / workers)
-        places = [_Place(ray, self._recipe, seats) for _ in range(workers)]
+        recipe = replace(self._recipe, slots=seats)
+        places = [_Place(ray, recipe, seats) for _ in range(workers)]
         queue = _jobs(plan, player)
 
         async def work(place: _Place) -> None:
@@ -182,8 +201,7 @@ class RayCrew:
                 for seat in range(min(plan.concurrency, player.progress.total)):
                     crew.create_task(work(places[seat % workers]))
         finally:
-            for place in places:
-                place.close()
+            await asyncio.gather(*(place.close() for place in places))
 
     async def _done(self, place: _Place, job: Job) -> Played:
         for _ in range(MAX_REDONE):
@@ -232,10 +250,17 @@ class _Place:
         if self._actor is actor:
             self._actor = None
 
-    def close(self) -> None:
-        if self._actor is not None:
-            self._ray.kill(self._actor)
-            self._actor = None
+    async def close(self) -> None:
+        """End the actor; where its environments run on something of their own, it ends that first."""
+        actor, self._actor = self._actor, None
+        if actor is None:
+            return
+        try:
+            await asyncio.wait_for(actor.close.remote(), CLOSING)
+        except (TimeoutError, *self.lost_with):  # what is lost has ended, what hangs is killed
+            pass
+        finally:
+            self._ray.kill(actor)
 
 
 def _jobs(plan: Play, player: Player) -> Iterator[Job]:

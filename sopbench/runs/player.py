@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, Final, Literal, ParamSpec, Protocol, TypeVar
 
 from sopbench.actions import Action, Answer
 from sopbench.adapters.base import Adapter, ParsedReply, ParseFailure
@@ -30,11 +31,14 @@ from sopbench.runs.recording import (
     static_facts,
     storable,
 )
-from sopbench.runs.records import EpisodeEnd, FailureRecord, StepRecord
+from sopbench.runs.records import MAX_DETAILS, MAX_GOAL, EpisodeEnd, FailureRecord, StepRecord
 from sopbench.scoring.base import Profile
 from sopbench.screen import Screen
 from sopbench.suites.base import Loaded, Suite
 from sopbench.trajectory import Trajectory
+
+FINAL_FAILURES: Final[frozenset[str]] = frozenset({"no_reply", "not_installed", "unsupported"})
+"""Ends of an online episode that a fresh environment would not mend: the model's endpoint is at fault, or something is missing on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class Play:
     repeats: int
     seed: int | None
     concurrency: int
+    environment_attempts: int = 1
 
 
 class Sink(Protocol):
@@ -190,6 +195,17 @@ class Player:
             self._finished(success=(log.end.score or 0) >= 1, scored=True, resumed=True)
             return
         attempt = log.attempt + 1 if log is not None else 0
+        last = attempt + self.plan.environment_attempts - 1
+        end = await self._online_attempt(task, repeat, attempt)
+        while attempt < last and self.stopped is None and _mendable(end):
+            self.sink.append(end)
+            attempt += 1
+            end = await self._online_attempt(task, repeat, attempt)
+        self.sink.append(end)
+        self._finished(success=(end.score or 0) >= 1, scored=end.outcome == "scored", resumed=False)
+
+    async def _online_attempt(self, task: OnlineTask, repeat: int, attempt: int) -> EpisodeEnd:
+        """One start of an episode, in an environment of its own, to its end or to what broke."""
         closing: EnvironmentFailed | None = None
         try:
             environment = await _call(self.plan.suite.environment, task)
@@ -209,14 +225,18 @@ class Player:
             closing is not None and end.error is None
         ):  # what the environment said before counts; that it did not close is told
             end = end.model_copy(update={"error": FailureRecord(reason="not_closed", detail=closing.detail)})
-        self.sink.append(end)
-        self._finished(success=(end.score or 0) >= 1, scored=end.outcome == "scored", resumed=False)
+        return end
 
     async def _online_episode(
         self, task: OnlineTask, repeat: int, attempt: int, environment: OnlineEnvironment
     ) -> EpisodeEnd:
+        clock = asyncio.get_running_loop().time
+        began = clock()
         screen = self._kept(await _call(environment.reset))
-        episode = OnlineEpisode(task.goal, self.plan.adapter, screen, budget=task.budget, images=self.plan.images)
+        told = await _call(environment.goal)
+        shown = clock() - began
+        goal = task.goal if told is None else told[:MAX_GOAL]
+        episode = OnlineEpisode(goal, self.plan.adapter, screen, budget=task.budget, images=self.plan.images)
         while (pending := episode.pending()) is not None:
             reply = await self._ask(task.id, repeat, attempt, pending, expert=partial(_guarded, environment.expert))
             if reply is None:
@@ -230,13 +250,16 @@ class Player:
                     error=failure,
                 )
             result = episode.advance(reply.text)
-            self._record(self._base(task.id, repeat, attempt, pending, reply), result.parsed, outcome="acted")
+            base = self._base(task.id, repeat, attempt, pending, reply)
+            self._record(base, result.parsed, outcome="acted", shown=round(shown, 4))
+            began = clock()
             if episode.over:
                 if result.answer is not None and episode.said_done:
                     await _call(environment.act, Answer(result.answer))  # told in the same breath as the end
                 break
             if result.action is not None:
                 screen = self._kept(await _call(environment.act, result.action))
+            shown = clock() - began
             episode.observe(screen)
         score = await _call(environment.score)
         if not 0 <= score <= 1:
@@ -252,6 +275,8 @@ class Player:
             steps=len(episode.results),
             said=getattr(said[-1], "status", None) if said else None,
             answers=tuple(r.answer for r in episode.results if r.answer is not None),
+            goal=None if told is None else goal,
+            details=await _call(_details, environment) or None,
         )
 
     def _kept(self, screen: Screen) -> Screen:
@@ -329,6 +354,23 @@ class Player:
             )
         )
         self.tell()
+
+
+def _mendable(end: EpisodeEnd) -> bool:
+    """Whether the episode broke in a way that a fresh environment may not."""
+    return end.outcome == "not_scored" and end.error is not None and end.error.reason not in FINAL_FAILURES
+
+
+def _details(environment: OnlineEnvironment) -> dict[str, Any]:
+    """What it says for the journal. Raises `EnvironmentFailed` where that cannot stand there."""
+    details = environment.details()
+    try:
+        size = len(json.dumps(details))
+    except (TypeError, ValueError) as error:
+        raise EnvironmentFailed("environment_error", f"details that are no JSON: {error}") from error
+    if size > MAX_DETAILS:
+        raise EnvironmentFailed("environment_error", f"{size} characters of details, more than {MAX_DETAILS}")
+    return details
 
 
 P = ParamSpec("P")

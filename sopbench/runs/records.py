@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -9,6 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sopbench.actions import ACTION_KINDS
 
 RECORD_VERSION: Literal[1] = 1
+MAX_GOAL = 20_000
+MAX_DETAILS = 256 * 1024
 MAX_RECORD_BYTES = 32 * 1024 * 1024
 """More than any line that a run writes: a response has at most 4 MiB (`clients.answers`), whose text takes three times as much as ASCII JSON."""
 
@@ -17,6 +20,12 @@ def _named(action: dict[str, Any]) -> dict[str, Any]:
     if action.get("action") not in ACTION_KINDS:
         raise ValueError("no action of the space")
     return action
+
+
+def _small(details: dict[str, Any]) -> dict[str, Any]:
+    if len(json.dumps(details)) > MAX_DETAILS:
+        raise ValueError(f"more than {MAX_DETAILS} characters of details")
+    return details
 
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
@@ -90,13 +99,19 @@ class StepRecord(_Frozen):
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     latency: Seconds | None = None
+    shown: Seconds | None = Field(
+        default=None, description="seconds that a live environment took to show this screen, the action before included"
+    )
     queued: Seconds | None = None
     attempts: tuple[AttemptRecord, ...] = ()
     at: str | None = Field(default=None, description="UTC time, ISO 8601, when the line was written")
 
 
 class EpisodeEnd(_Frozen):
-    """The end of an online episode: the environment's word. `outcome` is `not_scored` where the environment failed (`error` says how)."""
+    """The end of an online episode: the environment's word. `outcome` is `not_scored` where the environment failed (`error` says how).
+
+    `goal` stands where only the environment could tell it; `details` is what else it had to say (a raw reward, a judge's words).
+    """
 
     v: Literal[1] = RECORD_VERSION
     end: Literal[True] = True
@@ -108,5 +123,7 @@ class EpisodeEnd(_Frozen):
     steps: Count
     said: str | None = None
     answers: tuple[str, ...] = ()
+    goal: Annotated[str, Field(max_length=MAX_GOAL)] | None = None
+    details: Annotated[dict[str, Any], AfterValidator(_small)] | None = None
     error: FailureRecord | None = None
     at: str | None = None

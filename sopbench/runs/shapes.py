@@ -80,6 +80,7 @@ class FactsShape(_Shape):
     sampling: _Sampling | None = None
     policy: dict[str, Any] = {}
     static: _Static | None = None
+    environment: dict[str, Any] = {}
 
     @model_validator(mode="after")
     def _scored_by_somebody(self) -> FactsShape:
@@ -90,6 +91,19 @@ class FactsShape(_Shape):
         return self
 
 
+class _Options(_Shape):
+    """`suites.base.SuiteOptions.asked()`."""
+
+    through: _Name | None = None
+    instances: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+    task_seed: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    family: _Name | None = None
+    actuation: _Name | None = None
+    devices: _Name | None = None
+    judge_model: _Name | None = None
+    judge_base_url: _Name | None = None
+
+
 class SettingsShape(_Shape):
     """`settings` of run.json (see `runs.config.settings_of`); what is missing has its default."""
 
@@ -97,6 +111,9 @@ class SettingsShape(_Shape):
     images_dir: str | None = None
     image_pattern: str = "{name}"
     limit: Annotated[int, Field(ge=1)] | None = None
+    tasks: list[_Name] | None = None
+    options: _Options | None = None
+    environment_attempts: Annotated[int, Field(ge=1)] | None = None
     base_urls: list[str] = []
     concurrency: Annotated[int, Field(ge=1)] = 1
     adaptive: bool = False

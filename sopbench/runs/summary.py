@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from sopbench import stats
 from sopbench.adapters.base import Adapter
 from sopbench.clients.base import AskFailed
 from sopbench.geometry import PER_MILLE
+from sopbench.online.base import OnlineTask
 from sopbench.runs.config import Prices
 from sopbench.runs.folder import EpisodeKey, EpisodeLog, RunInfo
 from sopbench.runs.records import StepRecord
@@ -88,6 +90,7 @@ def summarise(
         "stopped": {"reason": stopped.kind, "detail": stopped.detail} if stopped else None,
         "repeats": facts["repeats"],
         "limit": info.settings.get("limit"),
+        **({"tasks": info.settings["tasks"]} if info.settings.get("tasks") else {}),
         "scored_steps": len(steps),
         "parse_failed_steps": parse_failed,
         "not_scored_steps": sum(record.outcome == "not_scored" for record in records),
@@ -115,7 +118,7 @@ def summarise(
         "not_scored_trajectories": len(unscored),
     }
     if facts["protocol"] == "online":
-        summary |= _online_part(logs, outcomes)
+        summary |= _online_part(logs, outcomes, loaded)
         for name in ("pg", "score"):
             summary.pop(name)
     else:
@@ -173,9 +176,10 @@ def ceiling(trajectories: Sequence[Trajectory], adapter: Adapter) -> dict[str, A
     }
 
 
-def _online_part(logs: Logs, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _online_part(logs: Logs, outcomes: Sequence[Outcome], loaded: Loaded) -> dict[str, Any]:
     ends = [log.end for log in logs.values() if log.end is not None and log.end.outcome == "scored"]
     n = len(ends)
+    broken = Counter(why for log in logs.values() for why in log.failures if why != "no_reply")
     return {
         "success": _percent(sum((e.score or 0.0) >= 1.0 for e in ends) / n) if n == len(outcomes) and n else None,
         "mean_score": round(sum(e.score or 0.0 for e in ends) / n, 4) if n else None,
@@ -183,6 +187,48 @@ def _online_part(logs: Logs, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "solved_without_acting": sorted(_untouched(logs)),
         "said": stats.sorted_counts(Counter(e.said or "nothing" for e in ends)),
         "reasons": stats.sorted_counts(Counter(o.reason or "?" for o in outcomes if o.scored and not o.success)),
+        "by_template": _by_template(outcomes, loaded),
+        **_over_instances(outcomes, loaded),
+        **({"environment_failures": stats.sorted_counts(broken)} if broken else {}),
+    }
+
+
+def _template(task: OnlineTask) -> str:
+    return str(task.facts.get("template", task.id))
+
+
+def _by_template(outcomes: Sequence[Outcome], loaded: Loaded) -> list[dict[str, Any]]:
+    """Of each template, in the data's order: episodes played, scored, solved."""
+    templates = {task.id: _template(task) for task in loaded.tasks}
+    rows: dict[str, dict[str, Any]] = {
+        name: {"template": name, "n": 0, "scored": 0, "solved": 0} for name in templates.values()
+    }
+    for o in outcomes:
+        row = rows[templates[o.episode]]
+        row["n"] += 1
+        row["scored"] += o.scored
+        row["solved"] += o.scored and o.success
+    return list(rows.values())
+
+
+def _over_instances(outcomes: Sequence[Outcome], loaded: Loaded) -> dict[str, Any]:
+    """Where tasks have several instances (`facts["instance"]`): the success (percent) of each set of instances, and its mean and standard deviation."""
+    instance = {task.id: task.facts.get("instance") for task in loaded.tasks}
+    sets = sorted({i for i in instance.values() if type(i) is int})
+    if len(sets) < 2 or not all(o.scored for o in outcomes):
+        return {}
+    rates = []
+    for one in sets:
+        own = [o.success for o in outcomes if instance[o.episode] == one]
+        rates.append(sum(own) / len(own))
+    mean = sum(rates) / len(rates)
+    deviation = math.sqrt(sum((rate - mean) ** 2 for rate in rates) / (len(rates) - 1))
+    return {
+        "over_instances": {
+            "success": [_percent(rate) for rate in rates],
+            "mean": _percent(mean),
+            "sd": _percent(deviation),
+        }
     }
 
 

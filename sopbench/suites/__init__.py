@@ -7,13 +7,24 @@ from pathlib import Path
 
 from sopbench.errors import SopbenchError, UsageError
 from sopbench.runs.folder import RunInfo
-from sopbench.suites.base import DataSource, Loaded, Suite
+from sopbench.suites.base import DataSource, Loaded, Suite, SuiteOptions
 from sopbench.suites.pocket import PocketOnlineSuite, PocketStaticSuite, PocketSuite, large_suites
 from sopbench.suites.sop import SopSuite
 from sopbench.suites.static import AndroidControlHigh, AndroidControlLow, GuiOdyssey, ScreenSpotPro, ScreenSpotV2
 from sopbench.trajectory import Trajectory
 
-__all__ = ["SUITES", "DataSource", "Loaded", "Suite", "get_suite", "source_of", "trajectories_of"]
+__all__ = [
+    "SUITES",
+    "DataSource",
+    "Loaded",
+    "Suite",
+    "SuiteOptions",
+    "get_suite",
+    "loaded_again",
+    "source_of",
+    "suite_of",
+    "trajectories_of",
+]
 
 SUITES: dict[str, type[Suite]] = {
     suite.name: suite
@@ -31,10 +42,22 @@ SUITES: dict[str, type[Suite]] = {
 } | large_suites()
 
 
-def get_suite(name: str) -> Suite:
+def get_suite(name: str, options: SuiteOptions | None = None) -> Suite:
+    """Raises `UsageError` for an unknown name, and for options that the suite does not take."""
     if name not in SUITES:
         raise UsageError(f"no suite {name!r}; there are: {', '.join(SUITES)}")
-    return SUITES[name]()
+    return SUITES[name](options)
+
+
+def suite_of(info: RunInfo) -> Suite:
+    """The suite of a recorded run, as it was asked for."""
+    return get_suite(info.facts["suite"], SuiteOptions.read(info.settings.get("options") or {}))
+
+
+def loaded_again(info: RunInfo, source: DataSource | None = None) -> Loaded:
+    """What a recorded run played, read again."""
+    settings = info.settings
+    return suite_of(info).load(source or source_of(info), settings.get("limit"), settings.get("tasks") or ())
 
 
 def source_of(info: RunInfo) -> DataSource:
@@ -46,7 +69,7 @@ def source_of(info: RunInfo) -> DataSource:
 
 def trajectories_of(info: RunInfo, source: DataSource | None = None) -> Mapping[str, Trajectory] | None:
     """The recordings that a run was played on, by id (of online tasks: the goals, without steps); None where the data is no longer there."""
-    suite = get_suite(info.facts["suite"])
+    suite = suite_of(info)
     try:
         loaded = suite.load(source or source_of(info))
     except SopbenchError:

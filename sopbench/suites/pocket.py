@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from sopbench.errors import UsageError
 from sopbench.files import file_sha256
 from sopbench.online.base import OnlineEnvironment, OnlineTask
-from sopbench.suites.base import DataSource, Loaded, Suite
+from sopbench.suites.base import DataSource, Loaded, Suite, SuiteOptions
 from sopbench.suites.pocket_recordings import Shown, packaged, recordings
 from sopbench.suites.static import StaticSuite
 from sopbench.trajectory import load_trajectories, screens_in
 
+if TYPE_CHECKING:
+    from sopbench.online.pocket_adb import PocketPhones
+
+ROUTES = ("process", "adb")
+"""How a live PocketPhone is reached. Both give the same screens and the same verdicts for the same actions."""
 SPLIT = "test"
 SPLITS = {"": "test", "-val": "validation", "-heldout": "heldout"}
 """Ending of a suite's name, split."""
@@ -63,6 +69,13 @@ class PocketOnlineSuite(Suite):
     default_profile: ClassVar[str | None] = None
     display: ClassVar[Shown] = "regular"
     split: ClassVar[str] = SPLIT
+    takes: ClassVar[frozenset[str]] = frozenset({"through"})
+
+    def __init__(self, options: SuiteOptions | None = None) -> None:
+        super().__init__(options)
+        if self.options.through not in (None, *ROUTES):
+            raise UsageError(f"--through is {' or '.join(ROUTES)}, not {self.options.through!r}")
+        self._phones: PocketPhones | None = None
 
     def _load(self, source: DataSource, limit: int | None) -> Loaded:
         from emulator.pocket.tasks import load_split
@@ -75,7 +88,24 @@ class PocketOnlineSuite(Suite):
         ]
         return Loaded(digest, tasks=tasks[:limit])
 
+    def open(self, slots: int) -> None:
+        """Through adb: phones are started as they are needed, each in a process of its own, and stopped by `close`."""
+        if self.options.through != "adb":
+            return
+        from emulator.adb import find_adb
+        from sopbench.online.pocket_adb import PocketPhones
+
+        find_adb()
+        self._phones = PocketPhones()
+
+    def close(self) -> None:
+        phones, self._phones = self._phones, None
+        if phones is not None:
+            phones.close()
+
     def environment(self, task: OnlineTask) -> OnlineEnvironment:
+        if self._phones is not None:
+            return self._phones.environment(task)
         from sopbench.online.pocket import PocketEnvironment
 
         return PocketEnvironment(task.facts["template"], task.facts["seed"], task.facts["display"])
