@@ -116,6 +116,8 @@ class AdbPocketEnvironment(OnlineEnvironment):
         self._template, self._seed, self._display = template, seed, display
         self._device: Device | None = None
         self._size: Size | None = None
+        self.told = ""
+        """The task in the phone's own words, once it has been started."""
 
     @property
     def device(self) -> Device:
@@ -126,7 +128,7 @@ class AdbPocketEnvironment(OnlineEnvironment):
     def reset(self) -> Screen:
         if self._device is None:
             self._device = self._phones.lend(self._display)
-        self._order(
+        self.told = self._order(
             "START",
             "--es",
             "template",

@@ -175,7 +175,10 @@ def _charts(summary: Mapping[str, Any]) -> plain.Plain:
                 }
                 for kind, row in _named(summary.get("by_action"))
             ],
-            "groups": [_group(tag, rows) for tag, rows in _named(summary.get("groups"))],
+            "groups": [
+                *(_group(tag, rows) for tag, rows in _named(summary.get("groups"))),
+                *_templates(summary),
+            ],
             "reasons": plain.counts(summary.get("reasons")),
             "first_failure_by_action": plain.counts(summary.get("first_failure_by_action")),
             "confusion": [
@@ -202,6 +205,24 @@ def _group(tag: object, rows: Mapping[str, Any]) -> plain.Plain:
             for value, row in _named(rows)
         ],
     }
+
+
+def _templates(summary: Mapping[str, Any]) -> list[plain.Plain]:
+    """Online: how many episodes of each template are solved, where some have several."""
+    rows = _rows(summary.get("by_template"))
+    if not rows or sum(plain.count(row.get("n")) for row in rows) == len(rows):
+        return []
+    shown = [
+        plain.without_none(
+            {
+                "value": plain.word(row.get("template")) or "?",
+                "n": plain.count(row.get("n")),
+                "main": _share(row, "solved") if row.get("scored") == row.get("n") else None,
+            }
+        )
+        for row in rows
+    ]
+    return [{"tag": "task", "rows": shown}]
 
 
 def _by_step(value: object) -> list[plain.Plain]:

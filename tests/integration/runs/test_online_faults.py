@@ -45,7 +45,8 @@ def test_what_breaks_in_the_environment_is_not_scored_and_nothing_else_is_lost(
         return fault(self) if calls == 1 else usual(self, *args, **kwargs)
 
     monkeypatch.setattr(PocketEnvironment, name, sometimes)
-    run = sopbench.run(suite="pocket-online", model="builtin:oracle", limit=3, concurrency=1, out=tmp_path / "run")
+    asked = {"suite": "pocket-online", "model": "builtin:oracle", "limit": 3, "concurrency": 1}
+    run = sopbench.run(**asked, environment_attempts=1, out=tmp_path / "run")
     assert (run.summary["n"], run.summary["not_scored_trajectories"], run.summary["success"]) == (3, 1, None)
     assert run.summary["not_scored_reasons"] == {"environment_error": 1}
     [end] = [r for r in run.folder.records() if isinstance(r, EpisodeEnd) and r.outcome == "not_scored"]
@@ -53,6 +54,45 @@ def test_what_breaks_in_the_environment_is_not_scored_and_nothing_else_is_lost(
     assert says in end.error.detail
     resumed = api.resume(run.path)
     assert (resumed.summary["success"], resumed.summary["complete"]) == (100.0, True)
+    assert resumed.summary["environment_failures"] == {"environment_error": 1}
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_an_episode_that_its_environment_broke_is_begun_again_in_a_fresh_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    name, fault, says = FAULTS[what]
+    usual = getattr(PocketEnvironment, name)
+    calls = 0
+
+    def twice(self: PocketEnvironment, *args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return fault(self) if calls <= 2 else usual(self, *args, **kwargs)
+
+    monkeypatch.setattr(PocketEnvironment, name, twice)
+    run = sopbench.run(suite="pocket-online", model="builtin:oracle", limit=2, concurrency=1, out=tmp_path / "run")
+    assert (run.summary["success"], run.summary["complete"], run.summary["not_scored_trajectories"]) == (100.0, True, 0)
+    assert run.summary["environment_failures"] == {"environment_error": 2}
+    ends = [r for r in run.folder.records() if isinstance(r, EpisodeEnd)]
+    assert [(end.attempt, end.outcome) for end in ends] == [
+        (0, "not_scored"),
+        (1, "not_scored"),
+        (2, "scored"),
+        (0, "scored"),
+    ]
+    assert all(says in end.error.detail for end in ends if end.error)
+
+
+def test_an_environment_that_never_works_is_left_unscored_after_so_many_tries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PocketEnvironment, "reset", broken)
+    run = sopbench.run(
+        suite="pocket-online", model="builtin:oracle", limit=2, environment_attempts=2, out=tmp_path / "r"
+    )
+    assert (run.summary["complete"], run.summary["success"]) == (False, None)
+    assert run.summary["environment_failures"] == {"environment_error": 4}
 
 
 def test_an_environment_that_does_not_close_keeps_its_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def test_the_expert_sees_and_reaches_the_same(lent: PocketPhones, template: str,
     near, far = PocketEnvironment(template, 5, display), AdbPocketEnvironment(lent, template, 5, display)
     try:
         assert near.reset().read() == far.reset().read()
-        assert far.goal == near.session.goal
+        assert far.told == near.session.goal
         assert near.score() == far.score() == 0
         while (action := near.expert()) is not None:
             assert far.expert() == action

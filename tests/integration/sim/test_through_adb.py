@@ -1,0 +1,82 @@
+"""`--through adb`: a run whose phones are reached by the genuine adb is the run in process, and outlives its phones."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+import sopbench
+from sopbench.runs.progress import Progress
+from sopbench.runs.records import EpisodeEnd, StepRecord
+
+TASKS = ("notes.*", "clock.*", "files.*")
+
+
+def ours() -> list[psutil.Process]:
+    """Simulated phones and adb servers that this process has started."""
+    return [
+        p for p in psutil.Process().children(recursive=True) if p.is_running() and p.status() != psutil.STATUS_ZOMBIE
+    ]
+
+
+@pytest.mark.parametrize("suite", ["pocket-online", "pocket-large-heldout-online"])
+def test_both_routes_give_the_same_run(adb: Path, tmp_path: Path, suite: str) -> None:
+    asked = {"suite": suite, "model": "builtin:noisy", "seed": 3, "limit": 12, "concurrency": 2}
+    near = sopbench.run(**asked, out=tmp_path / "near")
+    far = sopbench.run(**asked, options={"through": "adb"}, out=tmp_path / "far")
+    assert far.info.fingerprint == near.info.fingerprint
+    assert far.info.settings["options"] == {"through": "adb"}
+    here, there = dict(near.summary), dict(far.summary)
+    for own in ("run", "wall_s"):
+        here.pop(own), there.pop(own)
+    assert there == here
+
+    def told(run: sopbench.Run) -> list[tuple[object, ...]]:
+        records = [r for log in run.folder.episodes().values() for r in log.ordered()]
+        return [(r.episode, r.step, r.prompt_sha256, r.images, r.reply) for r in records if isinstance(r, StepRecord)]
+
+    assert sorted(told(far)) == sorted(told(near))
+    assert ours() == []
+
+
+def test_a_phone_that_dies_costs_its_episode_nothing(adb: Path, tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def killer(progress: Progress) -> None:
+        """Kill the phones once some steps are played: whoever is at play meets it."""
+        if progress.steps >= 8 and not killed:
+            for process in ours():
+                if "emulator.sim" in process.cmdline():
+                    os.kill(process.pid, signal.SIGKILL)
+                    killed.append(process.pid)
+
+    run = sopbench.run(
+        suite="pocket-online",
+        model="builtin:oracle",
+        tasks=TASKS,
+        limit=8,
+        concurrency=2,
+        options={"through": "adb"},
+        listener=killer,
+        out=tmp_path / "run",
+    )
+    assert killed
+    assert (run.summary["success"], run.summary["complete"]) == (100.0, True)
+    assert sum(run.summary["environment_failures"].values()) >= 1
+    lost = [r for r in run.folder.records() if isinstance(r, EpisodeEnd) and r.outcome == "not_scored"]
+    assert {end.error.reason for end in lost if end.error} <= {"died", "offline", "timeout", "not_started"}
+    assert ours() == []
+
+
+def test_without_adb_nothing_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from emulator.adb import AdbMissing
+
+    monkeypatch.setenv("ADB", str(tmp_path / "no-adb"))
+    with pytest.raises(AdbMissing, match="is no program"):
+        sopbench.run(
+            suite="pocket-online", model="builtin:oracle", limit=1, options={"through": "adb"}, out=tmp_path / "r"
+        )
