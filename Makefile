@@ -5,8 +5,8 @@ TRAIN := .venv-train/bin
 .PHONY: help setup setup-train setup-android demo link-demo site lint test test-train study e2e bench clean
 
 help:
-	@echo "make demo         play PocketPhone and write the report: with the tiny model where torch is there, else with a noisy oracle"
-	@echo "make link-demo    agents with known faults in three protocols, and what each metric tells of the others"
+	@echo "make demo         play PocketPhone and write the report; then agents with known faults in three protocols (about 75 s)"
+	@echo "make link-demo    the second chapter of the demo alone"
 	@echo "make site         verify every submission in leaderboards/ and build the boards' page in out/site"
 	@echo "make test         lint, type-check and run all tests, with coverage; the trainer's in an environment of their own"
 	@echo "make test-train   the trainer's tests alone (makes .venv-train)"

@@ -45,3 +45,10 @@ def test_prices_that_are_none(price: float) -> None:
 def test_a_suite_with_data_of_its_own_takes_no_screens_of_others() -> None:
     with pytest.raises(UsageError, match="--suite sop"):
         get_suite("pocket").load(DataSource(images=Path("somewhere")))
+
+
+@pytest.mark.parametrize("name", ["limit", "repeats", "concurrency", "max_attempts", "environment_attempts"])
+@pytest.mark.parametrize("value", ["3", 2.0, True, 0])
+def test_a_number_that_is_none_is_told_with_its_name(name: str, value: object) -> None:
+    with pytest.raises(UsageError, match=f"{name} must be a whole number of at least 1, not {value!r}"):
+        RunConfig(**{name: value})  # type: ignore[arg-type]
