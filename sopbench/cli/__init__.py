@@ -19,6 +19,7 @@ def build() -> typer.Typer:
     """The whole command line as a typer application."""
     from sopbench.cli import (
         adapters,
+        androidworld,
         board,
         compare,
         data,
@@ -78,6 +79,7 @@ def build() -> typer.Typer:
         doctor,
         serve,
         suites,
+        androidworld,
         adapters,
         prompts,
         profiles,

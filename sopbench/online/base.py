@@ -53,6 +53,10 @@ class OnlineEnvironment(ABC):
     def score(self) -> float:
         """The environment's own verdict on the state now, 0..1."""
 
+    def finished(self, said_done: bool) -> None:
+        """The agent has ended its task (`said_done`) or used up its budget. Told before `score`, for benchmarks in which only the former can be success."""
+        return
+
     def goal(self) -> str | None:
         """What the agent is asked to do, where only `reset` could tell; None: the task's own goal. Asked after `reset`."""
         return None

@@ -261,6 +261,7 @@ class Player:
                 screen = self._kept(await _call(environment.act, result.action))
             shown = clock() - began
             episode.observe(screen)
+        await _call(environment.finished, episode.said_done)
         score = await _call(environment.score)
         if not 0 <= score <= 1:
             raise EnvironmentFailed("environment_error", f"a verdict of {score}, which is not between 0 and 1")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sopbench.errors import SopbenchError, UsageError
 from sopbench.runs.folder import RunInfo
+from sopbench.suites.androidworld import AndroidWorldSuite
 from sopbench.suites.base import DataSource, Loaded, Suite, SuiteOptions
 from sopbench.suites.pocket import PocketOnlineSuite, PocketStaticSuite, PocketSuite, large_suites
 from sopbench.suites.sop import SopSuite
@@ -38,6 +39,7 @@ SUITES: dict[str, type[Suite]] = {
         GuiOdyssey,
         ScreenSpotV2,
         ScreenSpotPro,
+        AndroidWorldSuite,
     )
 } | large_suites()
 

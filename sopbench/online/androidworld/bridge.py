@@ -398,7 +398,7 @@ def serve(lines, out):
             if name not in ORDERS:
                 raise Refused("no_order", f"no order {str(name)[:60]!r}; there are {', '.join(ORDERS)}")
             tell({"id": number, "ok": getattr(bridge, name)(order)})
-        except Exception as error:  # the boundary: whatever breaks in there is an answer, not the end of the bridge
+        except Exception as error:  # noqa: BLE001 - the boundary: whatever breaks in there is an answer, not the end of the bridge
             import traceback
 
             traceback.print_exc()  # to stderr, which is kept
