@@ -123,6 +123,7 @@ class Browser:
         from selenium.common.exceptions import WebDriverException
         from selenium.webdriver.chrome.options import Options
         from selenium.webdriver.chrome.service import Service
+        from selenium.webdriver.remote.remote_connection import RemoteConnection
         from urllib3.exceptions import HTTPError
 
         chromium, driver = programs()
@@ -140,7 +141,8 @@ class Browser:
         finally:
             process = getattr(service, "process", None)
             self._service_pid = process.pid if process is not None else None
-        self._driver.command_executor.client_config.timeout = self._seconds  # type: ignore[attr-defined]
+        if isinstance(self._driver.command_executor, RemoteConnection):
+            self._driver.command_executor.client_config.timeout = self._seconds
         self._processes = descendants(self._service_pid) if self._service_pid is not None else []
         self.cdp(
             "Emulation.setDeviceMetricsOverride",

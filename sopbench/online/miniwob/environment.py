@@ -27,6 +27,7 @@ class MiniwobEnvironment(OnlineEnvironment):
         self._goal: str | None = None
         self._done = False
         self._raw = 0.0
+        self._memory: dict[str, Any] = {}
 
     @property
     def browser(self) -> Browser:
@@ -42,7 +43,7 @@ class MiniwobEnvironment(OnlineEnvironment):
     def reset(self) -> Screen:
         if self._browser is None:
             self._browser = self._browsers.lend()
-        self._done, self._raw = False, 0.0
+        self._done, self._raw, self._memory = False, 0.0, {}
         self.browser.open(f"miniwob/{self._instance.task}.html")
         told = self.browser.call(script("begin.js"), self._instance.seed)
         said = told.get("goal") if isinstance(told, dict) else None
@@ -83,7 +84,7 @@ class MiniwobEnvironment(OnlineEnvironment):
         if self._done:
             return Terminate("success")
         expert = expert_for(self._instance.task)
-        return expert(Page(self.browser, self._goal or "")) if expert is not None else None
+        return expert(Page(self.browser, self._goal or "", self._memory)) if expert is not None else None
 
     def close(self) -> None:
         browser, self._browser = self._browser, None

@@ -1,0 +1,6 @@
+"""Experts for the mail app."""
+
+from __future__ import annotations
+from typing import Final
+
+EXPERTS: dict[str, object] = {}
