@@ -62,6 +62,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
     rows = [json.loads(line) for line in (path / "steps.jsonl").read_text().splitlines()]
     for row in rows:
         row.pop("at")
+        row.pop("shown", None)  # seconds
     return sorted(rows, key=lambda r: (r["episode"], r["repeat"], r.get("step", 10**6)))
 
 

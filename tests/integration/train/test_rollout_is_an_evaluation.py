@@ -25,7 +25,7 @@ from uis1_train.policies.endpoint import EndpointPolicy
 from uis1_train.session import GroupItem, Rollout, RolloutConfig, play_group, play_groups, play_rollout
 
 COUNT = 50
-OF_THE_CLOCK = {"at", "latency", "queued"}
+OF_THE_CLOCK = {"at", "latency", "queued", "shown"}
 
 
 @pytest.fixture(scope="module")
