@@ -12,6 +12,7 @@ import numpy as np
 from emulator.actuate import commands
 from emulator.adb import AdbClient, AdbMissing, AdbResult, AdbServer, AdbServerDown, AdbTimeout, quoted
 from emulator.device import Device, DeviceFailed, FailureKind, Health, Rung
+from emulator.http2 import greet
 from sopbench.actions import Action
 from sopbench.errors import DataError
 from sopbench.geometry import Size
@@ -28,6 +29,8 @@ class AdbDevice(Device):
     _server: AdbServer | None = None
     _client: AdbClient | None = None
     _size: Size | None = None
+    forest_probe: Callable[[float], None] | None = None
+    """Set by whoever receives its accessibility forests: raises `DeviceFailed("no_forest", ...)` where none arrives in so many seconds."""
 
     # ---- adb
     def adb(self, *arguments: str | bytes, stdin: bytes = b"", within: float | None = None) -> AdbResult:
@@ -94,11 +97,16 @@ class AdbDevice(Device):
     # ---- health
     def rungs(self) -> list[tuple[Rung, FailureKind, Callable[[float], None]]]:
         """The ladder: for each rung the kind of failure it means, and what tries it (seconds it may take). It raises `DeviceFailed`."""
-        return [
+        rungs: list[tuple[Rung, FailureKind, Callable[[float], None]]] = [
             ("adb", "offline", self._try_adb),
             ("boot", "boot_failed", self._try_boot),
             ("screen", "black_screen", self._try_screen),
         ]
+        if self._has_grpc():
+            rungs.append(("grpc", "offline", self._try_grpc))
+        if self.forest_probe is not None:
+            rungs.append(("forest", "no_forest", self.forest_probe))
+        return rungs
 
     def health(self, *, within: float | None = None) -> Health:
         began = time.monotonic()
@@ -130,6 +138,34 @@ class AdbDevice(Device):
             raise DeviceFailed("bad_reply", f"{self.name}: {error}") from error
         if brightest <= ALL_BLACK:
             raise DeviceFailed("black_screen", f"{self.name}'s screen is black")
+
+    def _has_grpc(self) -> bool:
+        try:
+            return self.address.grpc_port is not None
+        except DeviceFailed:
+            return False
+
+    def _try_grpc(self, within: float) -> None:
+        address = self.address
+        assert address.grpc_port is not None
+        try:
+            greet(address.host, address.grpc_port, within)
+        except OSError as error:
+            raise DeviceFailed(
+                self._gone() or ("timeout" if isinstance(error, TimeoutError) else "offline"),
+                f"{self.name}: gRPC on port {address.grpc_port}: {error}",
+            ) from error
+
+    # ---- remedies
+    def reconnect(self, *, within: float | None = None) -> None:
+        """Its adb server anew, on the same port: that mends a dead or stuck server and a stale connection."""
+        if self._server is None or self._client is None:
+            raise DeviceFailed("not_started", f"{self.name} is not running: start it")
+        deadline = time.monotonic() + (self.limits.health if within is None else within)
+        self._server.stop(1.0)
+        with self._failures():
+            self._server.start(max(0.5, deadline - time.monotonic()))
+        self.wait_until_up(deadline)
 
     def wait_until_up(self, deadline: float) -> None:
         """Wait for adb and the end of the boot. Raises `DeviceFailed` of the kind `boot_failed` at the deadline (monotonic)."""

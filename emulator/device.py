@@ -13,6 +13,7 @@ One caller at a time, except for `health` and `stop`, which a watcher may call f
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -120,6 +121,8 @@ class Device(ABC):
     """One phone. Everything but `health`, `stop` and the properties raises `DeviceFailed`; `within` None is the device's limit."""
 
     limits: Limits = Limits()
+    forgets: bool = False
+    """Whether `stop` loses all state: what boots then is clean, and its snapshots are gone."""
 
     @property
     @abstractmethod
@@ -159,6 +162,21 @@ class Device(ABC):
     @abstractmethod
     def snapshot_load(self, name: str, *, within: float | None = None) -> None:
         """Go back to a kept state, and wait until the device can be used."""
+
+    # ---- remedies, for a fleet: each mends more than the one before, and leaves the device usable or raises `DeviceFailed`
+    def reconnect(self, *, within: float | None = None) -> None:
+        """Make the way to it anew and leave its state alone. `unsupported` where there is nothing to make anew."""
+        raise DeviceFailed("unsupported", f"{self.name}: nothing to reconnect")
+
+    def restart(self, *, within: float | None = None) -> None:
+        """Kill it and boot it again, where it was if that can be."""
+        deadline = time.monotonic() + (self.limits.start if within is None else within)
+        self.stop(within=0.0)
+        self.start(within=max(0.5, deadline - time.monotonic()))
+
+    def reclone(self, *, within: float | None = None) -> None:
+        """Throw it away and make it anew from what it was made from; it is clean then. `unsupported` where it has no such thing."""
+        raise DeviceFailed("unsupported", f"{self.name}: nothing to clone it from")
 
     @abstractmethod
     def screenshot(self, *, within: float | None = None) -> Screen: ...

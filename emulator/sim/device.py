@@ -28,6 +28,7 @@ class SimDevice(AdbDevice):
     All state is the phone's memory: snapshots are gone once it stops.
     """
 
+    forgets = True
     limits = Limits(start=60.0, stop=5.0, health=10.0, snapshot=10.0, screenshot=10.0, act=10.0, adb=20.0)
 
     def __init__(
@@ -125,6 +126,12 @@ class SimDevice(AdbDevice):
         except PhoneError as error:
             raise DeviceFailed("boot_failed", f"{self.name}: {error}") from error
         self.wait_until_up(deadline)
+
+    def reclone(self, *, within: float | None = None) -> None:
+        """A new phone in its place: other ports, another adb server."""
+        deadline = time.monotonic() + (self.limits.start if within is None else within)
+        self.stop(within=0.0)
+        self.start(within=max(0.5, deadline - time.monotonic()))
 
     def _gone(self) -> FailureKind | None:
         return None if self.host.alive else "died"
