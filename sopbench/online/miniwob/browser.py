@@ -112,6 +112,8 @@ class Browser:
         self._service_pid: int | None = None
         self._processes: list[int] = []
         self.broken = False
+        self.last_touch: tuple[float, float, float] | None = None
+        """When and where (CSS pixels) the last finger was lifted."""
         try:
             self._start()
         except BaseException:

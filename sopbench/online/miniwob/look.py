@@ -104,8 +104,16 @@ class Page:
         if field is None or field.value == text:
             return None
         if not field.focused:
+            if field.attributes.get("type") == "number":  # its right end is a pair of small buttons
+                return Click(at(field.box[0] + 5, field.centre[1]))
             return self.tap(field)
-        return Type(text) if not field.value else Key("del")
+        if not field.value:
+            return Type(text)
+        if self.memory.get("at_end") != field.value:  # behind what stands there, to take it away from its end
+            self.memory["at_end"] = field.value
+            return Key("move_end")
+        self.memory["at_end"] = field.value[:-1]
+        return Key("del")
 
     def choose(self, select: Element | None, wanted: Sequence[str]) -> Action | None:
         """The next action to have exactly the options `wanted` chosen in a list of choices; None where they are."""
@@ -116,10 +124,12 @@ class Page:
             chosen = [o.text for o in self.options(select)]
             return None if sorted(chosen) == sorted(wanted) else self.tap(select)
         for row in rows:
-            if "ok" not in row.classes and ("on" in row.classes) != (row.text in wanted):
-                if "many" in row.classes or row.text in wanted:
-                    return self.tap(row)
-        return self.tap(next((r for r in rows if "ok" in r.classes or "on" in r.classes), None))
+            wrong = "ok" not in row.classes and ("on" in row.classes) != (row.text in wanted)
+            if wrong and ("many" in row.classes or row.text in wanted):
+                return self.tap(row)
+        return self.tap(
+            next((r for r in rows if "ok" in r.classes), None) or next(r for r in rows if "on" in r.classes)
+        )
 
     def options(self, select: Element) -> list[Element]:
         """The chosen options of a <select>, shown or not."""

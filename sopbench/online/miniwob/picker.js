@@ -50,13 +50,35 @@
     const on = list.querySelector('.on');
     if (on && !select.multiple) on.scrollIntoView({ block: 'center' });
   };
-  document.addEventListener('mousedown', (event) => {
-    const at = event.target instanceof Element ? event.target.closest('select') : null;
-    if (!at || at.disabled || (at.size > 1 && !at.multiple)) return;
+  const at = (event) => {
+    const select = event.target instanceof Element ? event.target.closest('select') : null;
+    return select && !select.disabled && (select.size <= 1 || select.multiple) ? select : null;
+  };
+  document.addEventListener('mousedown', (event) => { if (at(event)) event.preventDefault(); }, true);
+  document.addEventListener('click', (event) => {
+    const select = at(event);
+    if (!select) return;
     event.preventDefault();
-    at.focus();
-    open(at);
+    select.focus();
+    open(select);
   }, true);
+  // a list of many choices is drawn in the page, and takes touches before they become clicks
+  let touched = null;
+  document.addEventListener('touchstart', (event) => {
+    const select = at(event), finger = event.touches[0];
+    touched = select && select.multiple ? { select, x: finger.clientX, y: finger.clientY } : null;
+  }, true);
+  document.addEventListener('touchmove', (event) => {
+    const finger = event.touches[0];
+    if (touched && Math.hypot(finger.clientX - touched.x, finger.clientY - touched.y) > 10) touched = null;
+  }, true);
+  document.addEventListener('touchcancel', () => { touched = null; }, true);
+  document.addEventListener('touchend', (event) => {
+    if (!touched) return;
+    event.preventDefault();
+    open(touched.select);
+    touched = null;
+  }, { capture: true, passive: false });
   // Back: closes the list; without one the field loses its focus, as a keyboard would go
   document.addEventListener('sopbench-back', () => { if (host) put(); else if (document.activeElement) document.activeElement.blur(); });
 })();

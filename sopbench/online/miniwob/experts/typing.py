@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sopbench.actions import Action, Click, Type
+from sopbench.actions import Action, Click, Type, Wait
 from sopbench.online.miniwob.look import Element, Page, at
 
 _LETTERS: Final = re.compile(r"[^a-zA-Z0-9]")
@@ -157,11 +157,7 @@ def movie(page: Page) -> Action | None:
             return todo
     return page.tap(
         next(
-            (
-                e
-                for e in page.all("#area button, #area .final, #area *")
-                if e.text in ("Submit", "Search", "Go", "Find")
-            ),
+            (e for e in page.all("#area button, #area .final, #area *") if e.text in ("Submit", "Search", "Go!")),
             None,
         )
     )
@@ -195,7 +191,7 @@ def guess(page: Page) -> Action | None:
 
 def autocomplete(page: Page) -> Action | None:
     """Begin to write; of what is offered take what ends as asked."""
-    begin, end = (page.quoted() + [""])[:2]
+    begin, end = [*page.quoted(), ""][:2]
     field = page.find("#tags")
     if field is None:
         return None
@@ -204,7 +200,7 @@ def autocomplete(page: Page) -> Action | None:
     offered = page.all(".ui-autocomplete .ui-menu-item")
     if field.value and offered:
         return page.tap(next((e for e in offered if e.text.startswith(begin) and e.text.endswith(end)), None))
-    return page.fill(field, begin) or _submit(page)
+    return page.fill(field, begin) or Wait(0.5)
 
 
 def terminal(page: Page) -> Action | None:
