@@ -1,13 +1,14 @@
 """All of AndroidWorld's tasks on the simulated phone: set up, scored before anybody acted, torn down.
 
-    python -m tests.androidworld.census --checkout ../android_world --python ../android_world/.venv/bin/python
-    python -m tests.androidworld.census --checkout DIR --python PYTHON --tasks 'Markor*' 'Sms*' --json > census.json
+python -m tests.androidworld.census --checkout ../android_world --python ../android_world/.venv/bin/python
+python -m tests.androidworld.census --checkout DIR --python PYTHON --tasks 'Markor*' 'Sms*' --json > census.json
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -61,8 +62,8 @@ def one(driver: Driver, task: dict[str, Any]) -> Row:
     return Row(task["template"], None, before, time.monotonic() - began, targets=targets)
 
 
-def census(upstream: Upstream, patterns: Sequence[str] = (), seed: int = SEED) -> list[Row]:
-    with attached(upstream) as (_, driver):
+def census(upstream: Upstream, patterns: Sequence[str] = (), seed: int = SEED, log: Path | None = None) -> list[Row]:
+    with open(log or os.devnull, "wb") as words, attached(upstream, words) as (_, driver):
         tasks = chosen(driver.tasks(seed), patterns)
         progress, rows = Progress(len(tasks)), []
         for task in tasks:
@@ -94,12 +95,17 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
 
 def arguments(words: Sequence[str] | None, doc: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description=doc.splitlines()[0], epilog="\n".join(doc.splitlines()[2:]), formatter_class=argparse.RawDescriptionHelpFormatter
+        description=doc.splitlines()[0],
+        epilog="\n".join(doc.splitlines()[2:]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--checkout", type=Path, required=True, help="clone of google-research/android_world at d9c569f")
+    parser.add_argument(
+        "--checkout", type=Path, required=True, help="clone of google-research/android_world at d9c569f"
+    )
     parser.add_argument("--python", type=Path, required=True, help="Python of an environment with its requirements")
     parser.add_argument("--tasks", nargs="+", default=[], metavar="GLOB", help="only these task classes")
     parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the parameters (default {SEED}, upstream's)")
+    parser.add_argument("--log", type=Path, help="a file for what android_world itself says")
     parser.add_argument("--json", action="store_true", help="JSON to stdout in place of the table")
     return parser.parse_args(words)
 
@@ -107,7 +113,7 @@ def arguments(words: Sequence[str] | None, doc: str) -> argparse.Namespace:
 def main(words: Sequence[str] | None = None) -> int:
     asked = arguments(words, __doc__ or "")
     try:
-        rows = census(Upstream(asked.checkout, asked.python), asked.tasks, asked.seed)
+        rows = census(Upstream(asked.checkout, asked.python), asked.tasks, asked.seed, asked.log)
     except (SopbenchError, OrderFailed) as error:
         print(error, file=sys.stderr)
         return 2
@@ -116,8 +122,12 @@ def main(words: Sequence[str] | None = None) -> int:
         print(json.dumps({"summary": found, "rows": [asdict(row) for row in rows]}, indent=1))
     else:
         for row in rows:
-            print(f"{row.task:48} {row.failed or 'ok':10} {'' if row.before is None else row.before:<5} {row.seconds:5.1f} s {row.detail[:80]}")
-        print(f"{found['whole']} of {found['tasks']} whole; done before acting: {', '.join(found['done_before']) or 'none'}")
+            print(
+                f"{row.task:48} {row.failed or 'ok':10} {'' if row.before is None else row.before:<5} {row.seconds:5.1f} s {row.detail[:80]}"
+            )
+        print(
+            f"{found['whole']} of {found['tasks']} whole; done before acting: {', '.join(found['done_before']) or 'none'}"
+        )
     return 1 if found["failed"] else 0
 
 

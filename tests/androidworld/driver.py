@@ -7,8 +7,8 @@ import os
 import queue
 import subprocess
 import threading
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ ANDROID: Final = ROOT / ".venv-android" / "bin" / "python"
 BRIDGE: Final = ROOT / "sopbench" / "online" / "androidworld" / "bridge.py"
 SEED: Final = 30
 """Upstream's default (run.py, `task_random_seed`)."""
-LONGEST_SLEEP: Final = 0.02
+LONGEST_SLEEP: Final = 0.2
 """Seconds; android_world waits for apps to settle, of which there are none here."""
 ORDER_SECONDS: Final = 120.0
 
@@ -66,7 +66,9 @@ class Driver:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         end(self._process, 5.0)
 
     def _read(self) -> None:

@@ -1,6 +1,6 @@
-"""For the Python of AndroidWorld's environment: sopbench's bridge with one order more, `params`, for agents that are scripts.
+"""For the Python of AndroidWorld's environment: sopbench's bridge with two orders more, `params` and `draw`, for agents that are scripts.
 
-    python inside.py BRIDGE_PY CHECKOUT        orders and answers as in the bridge
+python inside.py BRIDGE_PY CHECKOUT        orders and answers as in the bridge
 """
 
 import dataclasses
@@ -37,13 +37,24 @@ def keeping(instantiate, kept):
     return instantiate_and_keep
 
 
+def draw(bridge):
+    """The parameters that upstream draws for a task at some seeds; no device takes part."""
+
+    def drawn(self, order):
+        task_class = self._registry("android_world")[order["template"]]
+        return {"params": [plain(bridge.instantiate(task_class, seed).params) for seed in order["seeds"]]}
+
+    return drawn
+
+
 def main():
     sys.path.insert(0, sys.argv[2])
     bridge = load(sys.argv[1])
     kept = {}
     bridge.instantiate = keeping(bridge.instantiate, kept)
     bridge.Bridge.params = lambda self, order: {"params": kept}
-    bridge.ORDERS += ("params",)
+    bridge.Bridge.draw = draw(bridge)
+    bridge.ORDERS += ("params", "draw")
     bridge.main()
 
 

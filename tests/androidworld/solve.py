@@ -9,10 +9,12 @@ What this proves is the way from a task to a phone, its state and its publisher'
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from emulator.device import DeviceFailed
@@ -50,8 +52,8 @@ def one(phone: SimDevice, driver: Driver, task: dict[str, Any]) -> Solved:
         return Solved(name, before, None, time.monotonic() - began, f"{type(error).__name__}: {error}"[:300])
 
 
-def solve(upstream: Upstream, patterns: Sequence[str] = (), seed: int = SEED) -> list[Solved]:
-    with attached(upstream) as (phone, driver):
+def solve(upstream: Upstream, patterns: Sequence[str] = (), seed: int = SEED, log: Path | None = None) -> list[Solved]:
+    with open(log or os.devnull, "wb") as words, attached(upstream, words) as (phone, driver):
         tasks = [task for task in chosen(driver.tasks(seed), patterns) if task["template"] in SOLVERS]
         progress, found = Progress(len(tasks)), []
         for task in tasks:
@@ -63,7 +65,7 @@ def solve(upstream: Upstream, patterns: Sequence[str] = (), seed: int = SEED) ->
 def main(words: Sequence[str] | None = None) -> int:
     asked = arguments(words, __doc__ or "")
     try:
-        found = solve(Upstream(asked.checkout, asked.python), asked.tasks, asked.seed)
+        found = solve(Upstream(asked.checkout, asked.python), asked.tasks, asked.seed, asked.log)
     except (SopbenchError, OrderFailed) as error:
         print(error, file=sys.stderr)
         return 2

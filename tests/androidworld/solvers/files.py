@@ -69,13 +69,17 @@ def delete_all(work: Work) -> None:
 
 
 def merge_notes(work: Work) -> None:
-    notes = [work.read(f"{NOTES}/{work.params[name]}").rstrip("\n") for name in ("file1_name", "file2_name", "file3_name")]
+    notes = [
+        work.read(f"{NOTES}/{work.params[name]}").rstrip("\n") for name in ("file1_name", "file2_name", "file3_name")
+    ]
     work.write(f"{NOTES}/{work.params['new_file_name']}", "\n\n".join(notes) + "\n")
 
 
 def _move(work: Work, root: str) -> None:
     params = work.params
-    work.shell("mv", f"{root}/{params['source_folder']}/{params['file_name']}", f"{root}/{params['destination_folder']}/")
+    work.shell(
+        "mv", f"{root}/{params['source_folder']}/{params['file_name']}", f"{root}/{params['destination_folder']}/"
+    )
 
 
 def move_note(work: Work) -> None:
@@ -112,9 +116,10 @@ def transcribe(work: Work) -> None:
     work.write(f"{NOTES}/{work.params['file_name']}", work.params["text"])
 
 
-def save_as_picture(work: Work) -> None:
-    """Simple Gallery's receipt.png, saved under another name in Download."""
-    work.shell("cp", "/sdcard/DCIM/receipt.png", f"{STORAGE}/Download/{work.params['file_name']}")
+def copy_picture(work: Work) -> None:
+    """A picture of DCIM, saved under its own name in Download."""
+    name = work.params["file_name"]
+    work.shell("cp", f"/sdcard/DCIM/{name}", f"{STORAGE}/Download/{name}")
 
 
 FILES: Final[dict[str, Solver]] = {
@@ -138,6 +143,6 @@ FILES: Final[dict[str, Solver]] = {
     "MarkorMoveNote": move_note,
     "MarkorTranscribeReceipt": transcribe,
     "MarkorTranscribeVideo": transcribe,
-    "SaveCopyOfReceiptTaskEval": save_as_picture,
+    "SaveCopyOfReceiptTaskEval": copy_picture,
     "SimpleDrawProCreateDrawing": draw,
 }

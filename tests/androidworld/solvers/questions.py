@@ -181,9 +181,10 @@ def ingredient(work: Work) -> None:
 
 def attendees(work: Work) -> None:
     """`Attendees: 25`, whatever words are around the number."""
-    found = re.search(r"(?i)(\d+)\s+(?:people|attendees|participants|persons)|attend\w*\D{0,20}(\d+)", _note(work, "body"))
+    body = _note(work, "body")
+    found = re.search(r"(?i)(\d+)\s+(?:people|attendees|participants|individuals)|attend\w*\D{0,20}(\d+)", body)
     if found is None:
-        raise NotDone("the note names no number of attendees")
+        raise NotDone(f"the note names no number of attendees: {body[:200]!r}")
     _say(work, [found[1] or found[2]])
 
 

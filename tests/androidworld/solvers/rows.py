@@ -176,13 +176,13 @@ def _gpx(inside: str) -> str:
 def favorite(work: Work) -> None:
     north, east = _place(work.params["location"])
     work.shell("mkdir", "-p", f"{OSMAND}/favorites")
-    work.write(f"{OSMAND}/favorites/favorites.gpx", _gpx(f'<wpt lat="{north}" lon="{east}"><name>Favorite</name></wpt>'))
+    work.write(
+        f"{OSMAND}/favorites/favorites.gpx", _gpx(f'<wpt lat="{north}" lon="{east}"><name>Favorite</name></wpt>')
+    )
 
 
 def track(work: Work) -> None:
-    points = "".join(
-        f'<trkpt lat="{north}" lon="{east}"/>' for north, east in map(_place, work.params["waypoints"])
-    )
+    points = "".join(f'<trkpt lat="{north}" lon="{east}"/>' for north, east in map(_place, work.params["waypoints"]))
     work.write(f"{OSMAND}/tracks/track.gpx", _gpx(f"<trk><trkseg>{points}</trkseg></trk>"))
 
 
@@ -227,9 +227,7 @@ ROWS: Final[dict[str, Solver]] = {
         ],
         adding(EVENTS),
     ),
-    **dict.fromkeys(
-        ["SimpleCalendarDeleteEvents", "SimpleCalendarDeleteEventsOnRelativeDay"], delete_events_of_day
-    ),
+    **dict.fromkeys(["SimpleCalendarDeleteEvents", "SimpleCalendarDeleteEventsOnRelativeDay"], delete_events_of_day),
     "SimpleCalendarDeleteOneEvent": delete_event,
     "VlcCreatePlaylist": vlc_playlist,
     "VlcCreateTwoPlaylists": vlc_playlists,
