@@ -15,7 +15,7 @@ import re
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 from emulator.adb import quoted
 from emulator.device import Device, DeviceFailed
@@ -31,6 +31,22 @@ _RESULT: Final = re.compile(r'Broadcast completed: result=(-?\d+), data="(.*)"',
 OK: Final = -1
 
 MakeDevice = Callable[[str], Device]
+
+
+class Phones(Protocol):
+    """Who lends phones by display."""
+
+    def lend(self, display: str) -> Device: ...
+
+    def give_back(self, device: Device, display: str) -> None: ...
+
+
+class Lender(Protocol):
+    """A fleet, as far as it matters here (`emulator.fleet.Fleet`)."""
+
+    def lend(self, within: float | None = None) -> Device: ...
+
+    def give_back(self, device: Device, *, broken: bool = False) -> None: ...
 
 
 def _simulated(display: str) -> Device:
@@ -108,10 +124,27 @@ class PocketPhones:
         self.close()
 
 
+class PocketFleet:
+    """The same over a fleet, whose phones all have the display that is asked for: a phone that breaks is repaired, and the fleet is somebody else's."""
+
+    def __init__(self, fleet: Lender, within: float | None = None) -> None:
+        self._fleet, self._within = fleet, within
+
+    def lend(self, display: str) -> Device:
+        return self._fleet.lend(self._within)
+
+    def give_back(self, device: Device, display: str) -> None:
+        self._fleet.give_back(device)
+
+    def environment(self, task: OnlineTask) -> OnlineEnvironment:
+        facts = task.facts
+        return AdbPocketEnvironment(self, facts["template"], facts["seed"], facts["display"])
+
+
 class AdbPocketEnvironment(OnlineEnvironment):
     """One PocketPhone task on a simulated phone, reached by nothing but adb."""
 
-    def __init__(self, phones: PocketPhones, template: str, seed: int, display: str = "regular") -> None:
+    def __init__(self, phones: Phones, template: str, seed: int, display: str = "regular") -> None:
         self._phones = phones
         self._template, self._seed, self._display = template, seed, display
         self._device: Device | None = None
@@ -191,6 +224,10 @@ class AdbPocketEnvironment(OnlineEnvironment):
     def _look(self) -> Screen:
         screen = self.device.screenshot()
         self._size = screen.size
+        if screen.decode().getbbox() is None:
+            raise DeviceFailed(
+                "black_screen", f"{self.device.name}'s screen is black, which no screen of PocketPhone is"
+            )
         return Screen.from_bytes(screen.read(), f"{self._template}-{self._seed}")
 
     def _order(self, verb: str, *extras: str) -> str:
