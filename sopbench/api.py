@@ -240,8 +240,8 @@ class _Session:
     def _folder(self, facts: dict[str, Any], settings: dict[str, Any], *, resume: bool) -> RunFolder:
         now = datetime.now(UTC)
         if self.config.out is None:
-            model = "".join(c if c.isalnum() or c in "-._" else "-" for c in facts["model"].rpartition("/")[2])[:40]
-            name = f"{facts['suite']}-{model}-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+            played, model = _plain(facts["suite"].partition("[")[0]), _plain(facts["model"].rpartition("/")[2])
+            name = f"{played}-{model}-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
             folder = RunFolder(Path("runs") / name)
         else:
             folder = RunFolder(self.config.out)
@@ -267,6 +267,11 @@ class _Session:
             hint = "" if resume else "For another run choose another --out"
             require_same(recorded.facts, facts, what=what, hint=hint)
         return folder
+
+
+def _plain(name: str) -> str:
+    """`name` as part of a file's name."""
+    return "".join(c if c.isalnum() or c in "-._" else "-" for c in name)[:40]
 
 
 @asynccontextmanager

@@ -75,7 +75,7 @@ def print_summary(summary: Mapping[str, Any]) -> None:
 def metrics_shown(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(label, key) of the headline's numbers."""
     if summary["protocol"] == "online":
-        return [("success", "tsr")]
+        return [("success, by the judge" if summary.get("judge") else "success", "tsr")]
     if summary["protocol"] == "static":
         return [("accuracy", "accuracy")] if "accuracy" in summary else [("SR", "sr"), ("TM", "tm"), ("GR", "gr")]
     return [("Score", "score"), ("PG", "pg"), ("TSR", "tsr")]
@@ -153,6 +153,8 @@ def _remarks(summary: Mapping[str, Any]) -> Iterable[str]:
         over = summary["over_instances"]
         each = ", ".join(f"{value:.1f}" for value in over["success"])
         yield f"success by set of instances: {each}; mean {over['mean']:.1f}, standard deviation {over['sd']:.1f}"
+    if summary.get("judge"):
+        yield _judge_words(summary["judge"])
     if summary.get("environment_failures"):
         broken = ", ".join(f"{why} {n}" for why, n in summary["environment_failures"].items())
         yield f"the environment failed and the episode was begun again (or left unscored): {broken}"
@@ -165,6 +167,16 @@ def _remarks(summary: Mapping[str, Any]) -> Iterable[str]:
     if summary["tokens"]:
         cost = f"; cost {summary['cost']}" if summary["cost"] is not None else ""
         yield f"tokens: prompt {summary['tokens']['prompt']:,}, completion {summary['tokens']['completion']:,}{cost}"
+
+
+def _judge_words(judge: Mapping[str, Any]) -> str:
+    """Who decided success, and how far that was measured."""
+    told = f"success is the verdict of {judge['model']} over the last {judge['screens']} screens (words {judge['words']}, {judge['prompt_sha256'][:12]})"
+    agreement = judge.get("agreement")
+    if agreement is None:
+        return f"{told}; judge agreement: not measured"
+    kappa = "" if agreement["kappa"] is None else f", kappa {agreement['kappa']:.2f}"
+    return f"{told}; judge agreement: {100 * agreement['accuracy']:.1f} % of {agreement['n']} labelled examples{kappa}"
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, texts: bool = False) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sopbench.errors import UsageError
 
@@ -13,13 +13,15 @@ _LOGIN = re.compile(r"//[^/@\s'\"]*@")
 KEY_VARIABLES = ("SOPBENCH_API_KEY", "OPENAI_API_KEY")
 
 
-def api_key_from_environment(environment: Mapping[str, str] | None = None) -> str | None:
-    """The first of `KEY_VARIABLES` that is set and not empty, without surrounding blanks; None where there is none.
+def api_key_from_environment(
+    environment: Mapping[str, str] | None = None, names: Sequence[str] = KEY_VARIABLES
+) -> str | None:
+    """The first of the variables `names` that is set and not empty, without surrounding blanks; None where there is none.
 
     Raises `UsageError` (which does not quote the key) where it could not stand in an HTTP header.
     """
     environment = os.environ if environment is None else environment
-    for name in KEY_VARIABLES:
+    for name in names:
         key = environment.get(name, "").strip()
         if not key:
             continue

@@ -37,8 +37,10 @@ from sopbench.screen import Screen
 from sopbench.suites.base import Loaded, Suite
 from sopbench.trajectory import Trajectory
 
-FINAL_FAILURES: Final[frozenset[str]] = frozenset({"no_reply", "not_installed", "unsupported"})
-"""Ends of an online episode that a fresh environment would not mend: the model's endpoint is at fault, or something is missing on this machine."""
+FINAL_FAILURES: Final[frozenset[str]] = frozenset(
+    {"no_reply", "not_installed", "unsupported", "judge_unreachable", "judge_no_verdict"}
+)
+"""Ends of an online episode that a fresh environment would not mend: the model's or the judge's endpoint is at fault, or something is missing on this machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,7 @@ def summarise(
         "repeats": facts["repeats"],
         "limit": info.settings.get("limit"),
         **({"tasks": info.settings["tasks"]} if info.settings.get("tasks") else {}),
+        **_judged(info),
         "scored_steps": len(steps),
         "parse_failed_steps": parse_failed,
         "not_scored_steps": sum(record.outcome == "not_scored" for record in records),
@@ -132,6 +133,12 @@ def summarise(
         ]
         summary["flips"] = stats.flips(outcomes)
     return summary | _costs(info, records, wall_s)
+
+
+def _judged(info: RunInfo) -> dict[str, Any]:
+    """Where a VLM decided success: which one, asked in which words, and how far it was measured to agree with labels (None: it was not)."""
+    judge = info.facts.get("environment", {}).get("judge")
+    return {"judge": {**judge, "agreement": info.settings.get("judge_agreement")}} if isinstance(judge, dict) else {}
 
 
 def _flipping_steps(loaded: Loaded, repeats: int, logs: Logs) -> list[str]:
