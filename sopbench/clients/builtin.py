@@ -3,6 +3,7 @@
 | name | answers with | good for |
 |---|---|---|
 | `builtin:oracle` | the expert's action | must score 100: checks data, adapter and profile |
+| `builtin:oracle-dom` | the same, by the name that says what its experts look at: the elements of a web page (suite miniwob) | must score 100 on the tasks that have an expert |
 | `builtin:noisy` | the expert's action, or with probability p (`builtin:noisy:p=0.2`, by default 0.1) a plausible wrong one; with `prose=0.05` that share of replies is prose | a run that looks like a real model's |
 | `builtin:stray` | the expert's action until it errs, then nothing but mistakes (`builtin:stray:p=0.2,errors=early`, see `sopbench.clients.stray`) | an agent that does not find back, of which a metric sees more or less |
 | `builtin:null` | "done, with success", at once | must score 0; online, finds tasks that are solved before they start |
@@ -105,6 +106,12 @@ class Oracle(Builtin):
         return expert_action(ask)
 
 
+class OracleDom(Oracle):
+    """The oracle of web pages: their experts read the elements that a page shows, and answer with touches and text."""
+
+    name: ClassVar[str] = "builtin:oracle-dom"
+
+
 class Noisy(Builtin):
     """An oracle that errs with probability `p`. A wrong click may still fall into a large target: the error is plausible, not guaranteed to cost.
 
@@ -187,7 +194,7 @@ def builtins() -> dict[str, type[Builtin]]:
     """Every built-in policy that needs no weights, by name."""
     from sopbench.clients.stray import Stray
 
-    return {cls.name: cls for cls in (Oracle, Noisy, Stray, Null, Random, FingerUp, Prose)}
+    return {cls.name: cls for cls in (Oracle, OracleDom, Noisy, Stray, Null, Random, FingerUp, Prose)}
 
 
 def make_builtin(text: str, *, seed: int = 0) -> Builtin:

@@ -9,6 +9,7 @@ from sopbench.errors import SopbenchError, UsageError
 from sopbench.runs.folder import RunInfo
 from sopbench.suites.androidworld import AndroidWorldSuite
 from sopbench.suites.base import DataSource, Loaded, Suite, SuiteOptions
+from sopbench.suites.miniwob import MiniwobSuite
 from sopbench.suites.pocket import PocketOnlineSuite, PocketStaticSuite, PocketSuite, large_suites
 from sopbench.suites.sop import SopSuite
 from sopbench.suites.static import AndroidControlHigh, AndroidControlLow, GuiOdyssey, ScreenSpotPro, ScreenSpotV2
@@ -40,6 +41,7 @@ SUITES: dict[str, type[Suite]] = {
         ScreenSpotV2,
         ScreenSpotPro,
         AndroidWorldSuite,
+        MiniwobSuite,
     )
 } | large_suites()
 

@@ -1,11 +1,11 @@
-"""Experts for what is drawn or laid out: calendars, the pie menu."""
+"""The expert for calendars."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from sopbench.actions import Action, Click
-from sopbench.online.miniwob.look import Page, at
+from sopbench.actions import Action
+from sopbench.online.miniwob.look import Page
 
 MONTHS: Final = (
     "January",
@@ -40,20 +40,8 @@ def calendar(page: Page) -> Action | None:
     return page.press(".ui-datepicker-calendar td a", str(int(day)))
 
 
-def pie(page: Page) -> Action | None:
-    """Spread the menu, touch the item."""
-    label = page.quoted()[0]
-    items = [e for e in page.all("#divWheel text") if e.text == label]
-    if page.memory.get("spread") and items:
-        return Click(at(*items[0].centre))
-    page.memory["spread"] = True
-    wheel = page.find("#divWheel svg")
-    return Click(at(*wheel.centre)) if wheel is not None else None
-
-
 EXPERTS: Final = {
     "choose-date": calendar,
     "choose-date-easy": calendar,
     "choose-date-medium": calendar,
-    "click-pie": pie,
 }
