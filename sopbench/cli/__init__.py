@@ -25,6 +25,7 @@ def build() -> typer.Typer:
         data,
         doctor,
         judge,
+        judge_agreement,
         link,
         parse,
         profiles,
@@ -86,6 +87,7 @@ def build() -> typer.Typer:
         data,
         parse,
         judge,
+        judge_agreement,
         render,
     ):
         verb.register(app)
