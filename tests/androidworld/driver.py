@@ -6,6 +6,7 @@ import json
 import os
 import queue
 import subprocess
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,15 +50,19 @@ class Upstream:
 
 
 class Driver:
-    """Orders for a bridge, one after the other; whoever gives them keeps the deadline."""
+    """Orders for a bridge, one after the other; whoever gives them keeps the deadline.
+
+    Each has a temporary folder of its own: android_world makes files of fixed names there, which two at once would take from one another.
+    """
 
     def __init__(self, upstream: Upstream, log: IO[bytes] | int = subprocess.DEVNULL) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="sopbench-androidworld-")
         self._process = subprocess.Popen(
             [str(upstream.python), str(Path(__file__).with_name("inside.py")), str(BRIDGE), str(upstream.checkout)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "TZ": "UTC", "TMPDIR": self._folder.name},
         )
         self._answers: queue.Queue[bytes | None] = queue.Queue()
         self._number = 0
@@ -70,6 +75,7 @@ class Driver:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         end(self._process, 5.0)
+        self._folder.cleanup()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -107,6 +113,10 @@ class Driver:
 
     def start(self, task: dict[str, Any]) -> None:
         self("start", family="android_world", template=task["template"], seed=task["seed"], goal=None)
+
+    def answer(self, text: str) -> None:
+        """Say something to whoever gave the task."""
+        self("answer", text=text)
 
     def score(self) -> float:
         return float(self("score")["reward"])

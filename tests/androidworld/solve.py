@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from sopbench.errors import SopbenchError
 from tests.androidworld.census import arguments, chosen
 from tests.androidworld.driver import SEED, Driver, OrderFailed, Upstream, attached
 from tests.androidworld.progress import Progress
-from tests.androidworld.solvers import SOLVERS, NotDone, Work
+from tests.androidworld.solvers import SOLVERS, NotDone, Solver, Work
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Solved:
     detail: str = ""
 
 
-def one(phone: SimDevice, driver: Driver, task: dict[str, Any]) -> Solved:
+def one(phone: SimDevice, driver: Driver, task: dict[str, Any], solver: Solver) -> Solved:
     name, began, before = task["template"], time.monotonic(), None
     try:
         driver.start(task)
         before = driver.score()
         goal, params = task["goal"], driver("params")["params"]
         try:
-            SOLVERS[name](Work(name, goal, params, phone, lambda text: driver("answer", text=text) and None))
+            solver(Work(name, goal, params, phone, driver.answer))
             return Solved(name, before, driver.score(), time.monotonic() - began)
         finally:
             driver("tear_down")
@@ -52,12 +52,18 @@ def one(phone: SimDevice, driver: Driver, task: dict[str, Any]) -> Solved:
         return Solved(name, before, None, time.monotonic() - began, f"{type(error).__name__}: {error}"[:300])
 
 
-def solve(upstream: Upstream, patterns: Sequence[str] = (), seed: int = SEED, log: Path | None = None) -> list[Solved]:
+def solve(
+    upstream: Upstream,
+    patterns: Sequence[str] = (),
+    seed: int = SEED,
+    log: Path | None = None,
+    solvers: Mapping[str, Solver] = SOLVERS,
+) -> list[Solved]:
     with open(log or os.devnull, "wb") as words, attached(upstream, words) as (phone, driver):
-        tasks = [task for task in chosen(driver.tasks(seed), patterns) if task["template"] in SOLVERS]
+        tasks = [task for task in chosen(driver.tasks(seed), patterns) if task["template"] in solvers]
         progress, found = Progress(len(tasks)), []
         for task in tasks:
-            found.append(one(phone, driver, task))
+            found.append(one(phone, driver, task, solvers[task["template"]]))
             progress.one(f"{found[-1].task}: {found[-1].before} -> {found[-1].after} {found[-1].detail}")
         return found
 

@@ -18,6 +18,7 @@ from tests.androidworld.census import Row, census, summary
 from tests.androidworld.driver import Driver, Upstream
 from tests.androidworld.solve import Solved, solve
 from tests.androidworld.solvers import SOLVERS
+from tests.androidworld.solvers.slips import SLIPS
 
 CHECKOUT: Final = "SOPBENCH_ANDROIDWORLD"
 PYTHON: Final = "SOPBENCH_ANDROIDWORLD_PYTHON"
@@ -69,6 +70,11 @@ def test_scripted_agents_carry_out_most_tasks_and_are_scored_1_by_the_publishers
     assert sum(one.before == 0.0 and one.after == 1.0 for one in solved) == len(SOLVERS) - 1 >= 90
 
 
+def test_agents_that_do_nearly_what_was_asked_are_scored_0(upstream: Upstream) -> None:
+    found = solve(upstream, sorted(SLIPS), solvers=SLIPS)
+    assert {one.task: (one.after, one.detail) for one in found} == dict.fromkeys(SLIPS, (0.0, ""))
+
+
 def test_a_task_that_is_about_no_row_is_so_by_its_own_parameters(upstream: Upstream) -> None:
     """No phone takes part. Upstream draws an ingredient, then recipes whose directions, in lower case, have it, and takes none where there are none:
     of its ingredients many are in no recipe, and those with a capital never match. Such a task is done before anybody acts."""
@@ -78,6 +84,9 @@ def test_a_task_that_is_about_no_row_is_so_by_its_own_parameters(upstream: Upstr
     assert (first["ingredient"], first["row_objects"]) == ("black garlic", [])
     empty = {one["ingredient"] for one in drawn if not one["row_objects"]}
     full = {one["ingredient"] for one in drawn if one["row_objects"]}
-    assert empty and full and not empty & full
+    assert empty
+    assert full
+    assert not empty & full
     capital = {ingredient for ingredient in empty | full if ingredient != ingredient.lower()}
-    assert capital and capital <= empty
+    assert capital
+    assert capital <= empty
