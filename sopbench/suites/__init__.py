@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sopbench.errors import SopbenchError, UsageError
 from sopbench.runs.folder import RunInfo
+from sopbench.suites.aitw import AitwGeneralSuite, AitwWebSuite
 from sopbench.suites.androidworld import AndroidWorldSuite
 from sopbench.suites.base import DataSource, Loaded, Suite, SuiteOptions
 from sopbench.suites.miniwob import MiniwobSuite
@@ -41,13 +42,20 @@ SUITES: dict[str, type[Suite]] = {
         ScreenSpotV2,
         ScreenSpotPro,
         AndroidWorldSuite,
+        AitwGeneralSuite,
+        AitwWebSuite,
         MiniwobSuite,
     )
 } | large_suites()
 
 
 def get_suite(name: str, options: SuiteOptions | None = None) -> Suite:
-    """Raises `UsageError` for an unknown name, and for options that the suite does not take."""
+    """Raises `UsageError` for an unknown name, and for options that the suite does not take.
+
+    What a suite adds to its name in brackets, of what it was asked for, may stand there: `options` decide.
+    """
+    if name not in SUITES and name.endswith("]"):
+        name = name.partition("[")[0]
     if name not in SUITES:
         raise UsageError(f"no suite {name!r}; there are: {', '.join(SUITES)}")
     return SUITES[name](options)
