@@ -1,6 +1,6 @@
 """All of AndroidWorld's tasks on the simulated phone: set up, scored before anybody acted, torn down.
 
-python -m tests.androidworld.census --checkout ../android_world --python ../android_world/.venv/bin/python
+python -m tests.androidworld.census --checkout ../android_world
 python -m tests.androidworld.census --checkout DIR --python PYTHON --tasks 'Markor*' 'Sms*' --json > census.json
 """
 
@@ -100,9 +100,12 @@ def arguments(words: Sequence[str] | None, doc: str) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--checkout", type=Path, required=True, help="clone of google-research/android_world at d9c569f"
+        "--checkout",
+        type=Path,
+        required=True,
+        help="clone of google-research/android_world at d9c569f, or the folder of `sopbench androidworld install`",
     )
-    parser.add_argument("--python", type=Path, required=True, help="Python of an environment with its requirements")
+    parser.add_argument("--python", type=Path, help="Python that has its requirements (default: the one in the folder)")
     parser.add_argument("--tasks", nargs="+", default=[], metavar="GLOB", help="only these task classes")
     parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the parameters (default {SEED}, upstream's)")
     parser.add_argument("--log", type=Path, help="a file for what android_world itself says")
@@ -113,7 +116,7 @@ def arguments(words: Sequence[str] | None, doc: str) -> argparse.Namespace:
 def main(words: Sequence[str] | None = None) -> int:
     asked = arguments(words, __doc__ or "")
     try:
-        rows = census(Upstream(asked.checkout, asked.python), asked.tasks, asked.seed, asked.log)
+        rows = census(Upstream.at(asked.checkout, asked.python), asked.tasks, asked.seed, asked.log)
     except (SopbenchError, OrderFailed) as error:
         print(error, file=sys.stderr)
         return 2

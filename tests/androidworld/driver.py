@@ -35,18 +35,25 @@ class OrderFailed(Exception):
 
 @dataclass(frozen=True)
 class Upstream:
-    """A checkout of google-research/android_world and a Python that has its requirements."""
+    """Where google-research/android_world is (the folder that has the package), and a Python that has its requirements."""
 
     checkout: Path
     python: Path
 
-    def __post_init__(self) -> None:
-        if not (self.checkout / "android_world" / "registry.py").is_file():
-            raise UsageError(f"{self.checkout}: no checkout of google-research/android_world is there")
-        if not self.python.is_file():
-            raise UsageError(f"{self.python}: no Python is there; name one that has android_world's requirements")
+    @classmethod
+    def at(cls, folder: Path, python: Path | None = None) -> Self:
+        """A checkout, with its environment in `.venv` unless `python` is named; or what `sopbench androidworld install` made. Raises `UsageError`."""
+        packages = next(folder.glob("lib/python3*/site-packages"), folder)
+        found = python or (folder / "bin" / "python" if packages != folder else folder / ".venv" / "bin" / "python")
+        if not (packages / "android_world" / "registry.py").is_file():
+            raise UsageError(
+                f"{folder}: no android_world is there; name a checkout, or what `sopbench androidworld install` made"
+            )
+        if not found.is_file():
+            raise UsageError(f"{found}: no Python is there; name one that has android_world's requirements")
         if not ANDROID.is_file():
             raise UsageError(f"the phone's gRPC needs {ANDROID}: make it with python3.11 scripts/setup_android.py")
+        return cls(packages, found.absolute())
 
 
 class Driver:

@@ -1,6 +1,6 @@
 """Scripted agents on AndroidWorld's tasks: each carries its task out on the simulated phone through adb; android_world's own code scores it.
 
-    python -m tests.androidworld.solve --checkout ../android_world --python ../android_world/.venv/bin/python
+    python -m tests.androidworld.solve --checkout ../android_world
     python -m tests.androidworld.solve --checkout DIR --python PYTHON --tasks 'Markor*' --seed 7 --json > solved.json
 
 What this proves is the way from a task to a phone, its state and its publisher's check. It is no score of any agent that looks at a screen.
@@ -71,7 +71,7 @@ def solve(
 def main(words: Sequence[str] | None = None) -> int:
     asked = arguments(words, __doc__ or "")
     try:
-        found = solve(Upstream(asked.checkout, asked.python), asked.tasks, asked.seed, asked.log)
+        found = solve(Upstream.at(asked.checkout, asked.python), asked.tasks, asked.seed, asked.log)
     except (SopbenchError, OrderFailed) as error:
         print(error, file=sys.stderr)
         return 2

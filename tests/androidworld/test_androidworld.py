@@ -1,6 +1,7 @@
 """AndroidWorld's own tasks and checks on the simulated phone.
 
-Needs a checkout of google-research/android_world at d9c569f and a Python with its requirements:
+Needs android_world at d9c569f: what `sopbench androidworld install` made, or a checkout with a Python that has its requirements.
+    SOPBENCH_ANDROIDWORLD=~/.cache/sopbench/androidworld/env pytest tests/androidworld
     SOPBENCH_ANDROIDWORLD=../android_world SOPBENCH_ANDROIDWORLD_PYTHON=../android_world/.venv/bin/python pytest tests/androidworld
 """
 
@@ -29,11 +30,13 @@ WITHOUT_TARGETS: Final = "RecipeDeleteMultipleRecipesWithConstraint"
 @pytest.fixture(scope="session")
 def upstream() -> Upstream:
     if not os.environ.get(CHECKOUT):
-        pytest.skip(f"set {CHECKOUT} to a checkout of google-research/android_world at d9c569f")
-    checkout = Path(os.environ[CHECKOUT])
+        pytest.skip(
+            f"set {CHECKOUT} to a checkout of google-research/android_world at d9c569f, or to what `sopbench androidworld install` made"
+        )
+    python = os.environ.get(PYTHON)
     try:
         find_adb()
-        return Upstream(checkout, Path(os.environ.get(PYTHON, checkout / ".venv" / "bin" / "python")))
+        return Upstream.at(Path(os.environ[CHECKOUT]), Path(python) if python else None)
     except (UsageError, AdbMissing) as error:
         pytest.skip(str(error))
 
