@@ -22,6 +22,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 MARK: Final = "SOPBENCH_FLEET"
 """Environment variable by which the processes of one service are known, also those that it had no time to write down."""
 MAX_LINE: Final = 1024 * 1024
+GOODBYE: Final = b"goodbye\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +139,13 @@ class Guard:
             return
 
     def stop(self, within: float = 5.0) -> None:
-        """Let it go; it ends what it was last told of that still lives."""
+        """Let it go: whoever calls this has ended everything himself."""
         child, self._child = self._child, None
         if child is None:
             return
         if child.stdin is not None:
             with contextlib.suppress(OSError):  # it was killed
+                child.stdin.write(GOODBYE)
                 child.stdin.close()
         try:
             child.wait(within)
@@ -161,6 +163,8 @@ def main() -> int:
     while line := sys.stdin.buffer.readline(MAX_LINE):
         if line.endswith(b"\n"):
             last = line
+    if last == GOODBYE:
+        return 0
     try:
         known = from_json(json.loads(last)) if last else ()
     except ValueError:

@@ -96,7 +96,6 @@ class Fleet:
             thread.start()
         for thread in (*enders, *threads):
             thread.join()
-        self._guard.tell(())
         self._guard.stop()
 
     def wait_until_up(self, within: float | None = None) -> bool:

@@ -186,14 +186,13 @@ class SimDevice(AdbDevice):
     # ---- apps
     def package_of(self, app: str) -> str | None:
         """PocketPhone's apps by name, title or alias, as `open` knows them."""
-        if not self._screen_name.startswith("pocket"):
-            return None
-        wanted = " ".join(app.split()).casefold()
-        for known in all_apps():
-            if wanted in (
-                known.name.casefold(),
-                known.title.casefold(),
-                *(alias.casefold() for alias in known.aliases),
-            ):
-                return f"{PREFIX}.{known.name}"
-        return None
+        return pocket_package(app) if self._screen_name.startswith("pocket") else None
+
+
+def pocket_package(app: str) -> str | None:
+    """The package of PocketPhone's app with that name, title or alias."""
+    wanted = " ".join(app.split()).casefold()
+    for known in all_apps():
+        if wanted in (known.name.casefold(), known.title.casefold(), *(alias.casefold() for alias in known.aliases)):
+            return f"{PREFIX}.{known.name}"
+    return None
