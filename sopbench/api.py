@@ -200,6 +200,7 @@ class _Session:
         policy = self.policy or await make_policy(config)
         try:
             adapter = await worded_adapter(config)
+            concurrency = min(config.concurrency, suite.at_once() or config.concurrency)
             facts = facts_of(config, suite, loaded, adapter, profile, policy)
             folder = self._folder(
                 facts, settings_of(config, adapter) | policy.settings() | suite.settings(), resume=resume
@@ -215,11 +216,11 @@ class _Session:
                 after_mismatch=config.after_mismatch,
                 repeats=config.repeats,
                 seed=config.seed,
-                concurrency=config.concurrency,
+                concurrency=concurrency,
                 environment_attempts=config.environment_attempts,
             )
             crew = self._crew(adapter, facts["images"], folder)
-            async with _opened(suite, 0 if crew else min(config.concurrency, len(loaded.ids) * config.repeats)):
+            async with _opened(suite, 0 if crew else min(concurrency, len(loaded.ids) * config.repeats)):
                 wall, stopped = await _play(plan, folder, self.listener, crew)
         finally:
             if policy is not self.policy:

@@ -20,7 +20,7 @@ Examples:
 
   sopbench androidworld install --from ~/src/android_world
 
-  SOPBENCH_ANDROIDWORLD=/data/aw sopbench androidworld install
+  SOPBENCH_ANDROIDWORLD_ENV=/data/aw sopbench androidworld install
 """
 STATUS_HELP = (
     """Say whether AndroidWorld's environment is there, and what belongs to it. Exit status 0 if it is, 2 if not."""
@@ -53,7 +53,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         into: Annotated[
             Path | None,
-            typer.Option(help="Folder for the environment.", show_default="in the cache; or SOPBENCH_ANDROIDWORLD"),
+            typer.Option(help="Folder for the environment.", show_default="in the cache; or SOPBENCH_ANDROIDWORLD_ENV"),
         ] = None,
         again: Annotated[bool, typer.Option("--again", help="Make it anew, even if it is there.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
@@ -69,7 +69,7 @@ def register(app: typer.Typer) -> None:
             return
         print(f"AndroidWorld is installed in {made.folder} ({made.facts['commit'][:7]})")
         if made.folder != place():
-            print(f"For sopbench to find it there: export SOPBENCH_ANDROIDWORLD={made.folder}")
+            print(f"For sopbench to find it there: export SOPBENCH_ANDROIDWORLD_ENV={made.folder}")
 
     @group.command(help=STATUS_HELP)
     def status(

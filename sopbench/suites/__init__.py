@@ -8,7 +8,7 @@ from pathlib import Path
 from sopbench.errors import SopbenchError, UsageError
 from sopbench.runs.folder import RunInfo
 from sopbench.suites.aitw import AitwGeneralSuite, AitwWebSuite
-from sopbench.suites.androidworld import AndroidWorldSuite
+from sopbench.suites.androidworld import AndroidWorldSimSuite, AndroidWorldSuite
 from sopbench.suites.base import DataSource, Loaded, Suite, SuiteOptions
 from sopbench.suites.miniwob import MiniwobSuite
 from sopbench.suites.pocket import PocketOnlineSuite, PocketStaticSuite, PocketSuite, large_suites
@@ -42,6 +42,7 @@ SUITES: dict[str, type[Suite]] = {
         ScreenSpotV2,
         ScreenSpotPro,
         AndroidWorldSuite,
+        AndroidWorldSimSuite,
         AitwGeneralSuite,
         AitwWebSuite,
         MiniwobSuite,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from sopbench.errors import UsageError
@@ -13,6 +14,8 @@ from sopbench.suites.base import DataSource, Loaded, Suite, SuiteOptions
 if TYPE_CHECKING:
     from sopbench.online.androidworld.slots import Slots
 
+SIMULATED: Final = "androidworld-sim"
+"""What the suite is called wherever it was played on simulated phones."""
 BUDGETS: Final = "int(10 x complexity) steps, as since 2024-11-18; half of that before"
 NO_DEVICES: Final = (
     "suite androidworld needs devices: --devices avd:N, docker:N or attach:HOST:CONSOLE for AndroidWorld itself, "
@@ -39,6 +42,8 @@ class AndroidWorldSuite(Suite):
         for option, value, known in (("family", self.family, FAMILIES), ("actuation", self.actuation, ACTUATIONS)):
             if value not in known:
                 raise UsageError(f"--{option} is one of {', '.join(known)}, not {value[:60]!r}")
+        if self.backend == "sim":
+            self.name = SIMULATED  # type: ignore[misc]  # of this suite: runs, reports and boards know it by that name
         self._slots: Slots | None = None
         self._lock = threading.Lock()
 
@@ -81,16 +86,22 @@ class AndroidWorldSuite(Suite):
     def settings(self) -> dict[str, Any]:
         return {"devices": self.options.devices}
 
+    def at_once(self) -> int | None:
+        from sopbench.online.androidworld.devices import chosen
+
+        return chosen(self.options.devices).count if self.options.devices else None
+
     def open(self, slots: int) -> None:
         from sopbench.online.androidworld import apks
-        from sopbench.online.androidworld.devices import lender_for
+        from sopbench.online.androidworld.devices import fleet_of
         from sopbench.online.androidworld.install import installed
         from sopbench.online.androidworld.slots import Slots
 
         if not self.options.devices:
             raise UsageError(NO_DEVICES)
-        env = installed()
-        self._slots = Slots(lender_for(self.options.devices, slots), env.python, apks.folder())
+        python = installed().python
+        fleet = fleet_of(self.options.devices, slots, python, apks.folder())
+        self._slots = Slots(fleet, python, apks.folder())
         self._slots.open()
 
     def close(self) -> None:
@@ -105,3 +116,20 @@ class AndroidWorldSuite(Suite):
         if self._slots is None:
             raise UsageError(NO_DEVICES)
         return AndroidWorldEnvironment(self._slots, task, self.actuation)
+
+
+class AndroidWorldSimSuite(AndroidWorldSuite):
+    """The same tasks, code and checks on simulated phones, for tests of everything around them. `androidworld --devices sim:N` is this suite."""
+
+    name: ClassVar[str] = SIMULATED
+    summary: ClassVar[str] = (
+        "AndroidWorld's tasks and checks on simulated phones: a test of the machinery, never a number of AndroidWorld"
+    )
+
+    def __init__(self, options: SuiteOptions | None = None) -> None:
+        options = options or SuiteOptions()
+        super().__init__(replace(options, devices=options.devices or "sim:1"))
+        if self.backend != "sim":
+            raise UsageError(
+                f"suite {SIMULATED} is played on simulated phones: --devices sim:N, or --suite androidworld"
+            )

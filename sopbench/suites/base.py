@@ -125,6 +125,10 @@ class Suite(ABC):
         """What it adds to their settings: what changes no number."""
         return {}
 
+    def at_once(self) -> int | None:
+        """The most episodes that can be played side by side; None: as many as are asked for. More would wait for each other's devices."""
+        return None
+
     def open(self, slots: int) -> None:
         """Start whatever `environment` needs, for up to `slots` episodes at once. Blocks. Raises `UsageError` or `EnvironmentFailed`."""
         return

@@ -15,6 +15,7 @@ swipes are the four coordinates that the agent gave, long presses the seconds, a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -125,4 +126,4 @@ def _stroke(start: Point, end: Point) -> Words | None:
 
 
 def _between(one: Point, other: Point) -> float:
-    return ((one.x - other.x) ** 2 + (one.y - other.y) ** 2) ** 0.5
+    return math.hypot(one.x - other.x, one.y - other.y)

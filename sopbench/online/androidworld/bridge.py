@@ -11,6 +11,8 @@ What is replaced of the libraries, at commit d9c569f and android_env 1.2.3, and 
 - `download_app_data`, `_get_accessibility_forwarder_apk`: files come from a folder that is kept, with their hashes.
 """
 
+from __future__ import annotations
+
 import base64
 import contextlib
 import hashlib
@@ -23,6 +25,11 @@ import tempfile
 import threading
 import time
 import types
+from collections.abc import Iterator
+from typing import IO, Any
+
+Order = dict[str, Any]
+Told = dict[str, Any]
 
 LONGEST_LINE = 8 * 1024 * 1024
 MOST_ELEMENTS = 2000
@@ -37,17 +44,17 @@ MINIWOB_PAUSE = 0.2
 class Refused(Exception):
     """An order that cannot be carried out, in words for its sender."""
 
-    def __init__(self, kind, detail):
+    def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
         self.kind = kind
 
 
-def instance_seed(seed, name, index):
+def instance_seed(seed: int, name: str, index: int) -> int:
     """As `create_suite` has it (suite_utils.py, _get_instance_seed)."""
     return int(hashlib.sha256(f"{seed}_{name}_{index}".encode()).hexdigest(), 16) % (2**32)
 
 
-def instantiate(task_class, seed):
+def instantiate(task_class: Any, seed: int) -> Any:
     """As `_instantiate_task` does it, without a device.
 
     MarkorCreateFolder alone makes a parameter of the wall clock (markor.py, line 164): it is given the time that all devices are set to, so
@@ -62,15 +69,15 @@ def instantiate(task_class, seed):
 
 
 @contextlib.contextmanager
-def _wall_clock_stands_still():
-    from android_world.env import device_constants
-    from android_world.task_evals.single import markor
+def _wall_clock_stands_still() -> Iterator[None]:
+    from android_world.env import device_constants  # type: ignore[import-not-found]
+    from android_world.task_evals.single import markor  # type: ignore[import-not-found]
 
     real = markor.datetime
 
-    class Frozen(real.datetime):
+    class Frozen(real.datetime):  # type: ignore[name-defined,misc]  # Any to us
         @classmethod
-        def now(cls, tz=None):
+        def now(cls, tz: Any = None) -> Any:
             return device_constants.DT.replace(tzinfo=tz)
 
     frozen = types.SimpleNamespace(**{**vars(real), "datetime": Frozen})
@@ -81,34 +88,32 @@ def _wall_clock_stands_still():
         markor.datetime = real
 
 
-def goal_of(task):
+def goal_of(task: Any) -> str:
     """A MiniWoB page tells its goal only once it is there: until then the template's words without it."""
     try:
-        return task.goal
+        return str(task.goal)
     except ValueError:
-        return task.template.format(utterance="").rstrip(" :") + "."
+        return str(task.template.format(utterance="")).rstrip(" :") + "."
 
 
 class Bridge:
-    def __init__(self):
-        self.env = None
-        self.task = None
-        self.family = None
-        self.apks = None
+    def __init__(self) -> None:
+        self.env: Any = None
+        self.task: Any = None
+        self.apks: str | None = None
         self.simulated = False
-        self.reward = None
 
     # ---- without a device
-    def hello(self, order):
+    def hello(self, order: Order) -> Told:
         import importlib.metadata as metadata
 
         versions = {name: metadata.version(name) for name in ("android-env", "grpcio", "numpy", "protobuf")}
         return {"pid": os.getpid(), "python": sys.version.split()[0], "versions": versions}
 
-    def ping(self, order):
+    def ping(self, order: Order) -> Told:
         return {}
 
-    def tasks(self, order):
+    def tasks(self, order: Order) -> Told:
         """The instances of a family in upstream's order: sorted by task, each with the seed of its parameters."""
         registry = self._registry(order["family"])
         seed, count = int(order["task_seed"]), int(order["instances"])
@@ -130,8 +135,8 @@ class Bridge:
                 )
         return {"tasks": found}
 
-    def _registry(self, family):
-        from android_world import registry
+    def _registry(self, family: str) -> Any:
+        from android_world import registry  # type: ignore[import-not-found]
 
         try:
             return registry.TaskRegistry().get_registry(family)
@@ -139,7 +144,7 @@ class Bridge:
             raise Refused("no_family", str(error)) from None
 
     # ---- the device
-    def attach(self, order):
+    def attach(self, order: Order) -> Told:
         """Connect to a device that runs, and bring it to where AndroidWorld begins: time frozen, accessibility forwarded."""
         self._detach()
         self.apks = order.get("apks")
@@ -153,19 +158,19 @@ class Bridge:
         env_launcher.setup_env(self.env, emulator_setup=False, freeze_datetime=True)
         return {"screen": list(self.env.logical_screen_size)}
 
-    def _replace_parts(self, order):
-        from android_env import loader
-        from android_env.components import adb_controller, config_classes
-        from android_env.wrappers import a11y_grpc_wrapper
+    def _replace_parts(self, order: Order) -> Any:
+        from android_env import loader  # type: ignore[import-not-found]
+        from android_env.components import adb_controller, config_classes  # type: ignore[import-not-found]
+        from android_env.wrappers import a11y_grpc_wrapper  # type: ignore[import-not-found]
         from android_world.env import adb_utils, android_world_controller
-        from android_world.env.setup_device import apps
+        from android_world.env.setup_device import apps  # type: ignore[import-not-found]
 
         folder = tempfile.gettempdir()
         template = os.path.join(folder, "nothing.textproto")
         with open(template, "w", encoding="utf-8") as file:
             file.write('id: "sopbench"\nname: "sopbench"\nmax_episode_sec: 86400\n')
 
-        def controller(*_ignored, **_also):
+        def controller(*_ignored: Any, **_also: Any) -> Any:
             config = config_classes.AndroidEnvConfig(
                 task=config_classes.FilesystemTaskConfig(path=template),
                 simulator=config_classes.EmulatorConfig(
@@ -189,21 +194,21 @@ class Bridge:
         apps.download_app_data = self._app_data
         return controller
 
-    def _forwarder(self):
+    def _forwarder(self) -> bytes:
         with open(self._kept(FORWARDER, "https://storage.googleapis.com/android_env-tasks/" + FORWARDER), "rb") as file:
             return file.read()
 
-    def _app_data(self, name):
+    def _app_data(self, name: str) -> str:
         return self._kept(name, "https://storage.googleapis.com/gresearch/android_world/" + name)
 
-    def _kept(self, name, url):
+    def _kept(self, name: str, url: str) -> str:
         """A file of the kept folder, downloaded from its publisher the first time; compared with the hash that it had then."""
         if not self.apks:
             raise Refused("no_apks", f"{name} is needed and no folder for such files was named")
         path = os.path.join(self.apks, name)
         hashes = _read_hashes(self.apks)
         if not os.path.isfile(path):
-            import requests
+            import requests  # type: ignore[import-untyped]
 
             os.makedirs(self.apks, exist_ok=True)
             answer = requests.get(url, timeout=120)
@@ -222,7 +227,7 @@ class Bridge:
         _write_hashes(self.apks, name, found)
         return path
 
-    def setup(self, order):
+    def setup(self, order: Order) -> Told:
         """Install and set up the apps, as upstream's `--perform_emulator_setup` does. Once on a device; its snapshot is then kept."""
         if self.simulated:
             return {"apps": 0}  # the simulated phone brings them along
@@ -232,14 +237,14 @@ class Bridge:
         return {"apps": len(setup._APPS)}
 
     # ---- an episode
-    def start(self, order):
+    def start(self, order: Order) -> Told:
         env = self._attached()
         if self.task is not None:
             self.tear_down(order)
-        self.family, self.reward = order["family"], None
-        registry = self._registry(self.family)
+        family = order["family"]
+        registry = self._registry(family)
         if order["template"] not in registry:
-            raise Refused("no_task", f"family {self.family} has no task {order['template'][:80]!r}")
+            raise Refused("no_task", f"family {family} has no task {order['template'][:80]!r}")
         task = instantiate(registry[order["template"]], int(order["seed"]))
         if order.get("goal") is not None and goal_of(task) != order["goal"]:
             raise Refused("other_goal", f"the goal of {order['template']} is {goal_of(task)[:300]!r} here")
@@ -249,9 +254,9 @@ class Bridge:
         env.hide_automation_ui()
         return {"goal": task.goal, "budget": int(10 * task.complexity)}
 
-    def screen(self, order):
+    def screen(self, order: Order) -> Told:
         """What an agent sees: android_env's pixels as PNG, after the pause that run.py has (MiniWoB: short; else until the elements stand still)."""
-        import cv2
+        import cv2  # type: ignore[import-not-found]
 
         env = self._attached()
         if order.get("settle", True) and self._miniwob:
@@ -261,16 +266,16 @@ class Bridge:
         done, data = cv2.imencode(".png", pixels[:, :, ::-1], [cv2.IMWRITE_PNG_COMPRESSION, 3])
         if not done:
             raise Refused("bad_reply", f"a screen of shape {pixels.shape} cannot be written as PNG")
-        answer = {"png": base64.b64encode(data.tobytes()).decode()}
+        answer: Told = {"png": base64.b64encode(data.tobytes()).decode()}
         if order.get("elements"):
             answer["elements"] = [_element(e) for e in state.ui_elements[:MOST_ELEMENTS]]
         return answer
 
     @property
-    def _miniwob(self):
+    def _miniwob(self) -> bool:
         return self.task is not None and self.task.name.lower().startswith("miniwob")
 
-    def act(self, order):
+    def act(self, order: Order) -> Told:
         """`execute_action` of upstream. What it refuses (`ValueError`) is told and changes nothing, as in upstream's agents."""
         from android_world.env import json_action
 
@@ -280,39 +285,39 @@ class Bridge:
             return {"refused": str(error)[:LONGEST_DETAIL]}
         return {"refused": None}
 
-    def answer(self, order):
+    def answer(self, order: Order) -> Told:
         return self.act({"action": {"action_type": "answer", "text": order["text"]}})
 
-    def score(self, order):
+    def score(self, order: Order) -> Told:
         """The task's own check, as a number between 0 and 1; asked again it looks again."""
         if self.task is None:
             raise Refused("no_task", "no task was started")
         return {"reward": float(self.task.is_successful(self._attached()))}
 
-    def terminated(self, order):
+    def terminated(self, order: Order) -> Told:
         """Whether a MiniWoB page has ended its episode by itself, which upstream counts as the agent's being done."""
         if not self._miniwob:
             return {"terminated": False}
-        from android_world.task_evals.miniwob import miniwob_base
+        from android_world.task_evals.miniwob import miniwob_base  # type: ignore[import-not-found]
 
         return {"terminated": bool(miniwob_base.is_episode_terminated(self._attached()))}
 
-    def tear_down(self, order):
+    def tear_down(self, order: Order) -> Told:
         task, self.task = self.task, None
         if task is not None:
             task.tear_down(self._attached())
         return {}
 
-    def close(self, order):
+    def close(self, order: Order) -> Told:
         self._detach()
         return {}
 
-    def _attached(self):
+    def _attached(self) -> Any:
         if self.env is None:
             raise Refused("not_attached", "attach to a device first")
         return self.env
 
-    def _detach(self):
+    def _detach(self) -> None:
         env, self.env, self.task = self.env, None, None
         if env is not None:
             env.close()
@@ -323,7 +328,7 @@ ORDERS = (
 )  # fmt: skip
 
 
-def _element(element):
+def _element(element: Any) -> Told:
     box = element.bbox_pixels
     return {
         "text": element.text,
@@ -338,18 +343,18 @@ def _element(element):
     }
 
 
-def _shorten_sleep(longest):
+def _shorten_sleep(longest: float) -> None:
     """A simulated phone is ready at once: what waits for a real one to settle needs no more than this."""
-    real = getattr(time.sleep, "real", time.sleep)
+    real: Any = getattr(time.sleep, "real", time.sleep)
 
-    def sleep(seconds):
+    def sleep(seconds: float) -> None:
         real(min(seconds, longest))
 
-    sleep.real = real
-    time.sleep = sleep
+    sleep.real = real  # type: ignore[attr-defined]  # found by the next call, which must not shorten what is short
+    time.sleep = sleep  # type: ignore[assignment]
 
 
-def _read_hashes(folder):
+def _read_hashes(folder: str) -> dict[str, str]:
     try:
         with open(os.path.join(folder, HASHES), encoding="utf-8") as file:
             kept = json.load(file)
@@ -358,7 +363,7 @@ def _read_hashes(folder):
     return kept if isinstance(kept, dict) else {}
 
 
-def _write_hashes(folder, name, digest):
+def _write_hashes(folder: str, name: str, digest: str) -> None:
     hashes = _read_hashes(folder)
     if hashes.get(name) == digest:
         return
@@ -368,7 +373,7 @@ def _write_hashes(folder, name, digest):
     os.replace(part, os.path.join(folder, HASHES))
 
 
-def _kind(error):
+def _kind(error: Exception) -> str:
     """A stable word for what went wrong."""
     if isinstance(error, Refused):
         return error.kind
@@ -378,10 +383,10 @@ def _kind(error):
     return "environment_error"
 
 
-def serve(lines, out):
+def serve(lines: queue.Queue[bytes | None], out: IO[bytes]) -> None:
     bridge = Bridge()
 
-    def tell(message):
+    def tell(message: Told) -> None:
         out.write(json.dumps(message).encode() + b"\n")
         out.flush()
 
@@ -406,15 +411,15 @@ def serve(lines, out):
             tell({"id": number, "error": _kind(error), "detail": detail})
 
 
-def main():
+def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     orders = os.fdopen(os.dup(0), "rb")
     os.dup2(2, 1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    lines = queue.Queue()
+    lines: queue.Queue[bytes | None] = queue.Queue()
 
-    def read():
+    def read() -> None:
         while True:
             line = orders.readline(LONGEST_LINE)
             if not line:
@@ -427,7 +432,7 @@ def main():
 
     threading.Thread(target=read, daemon=True).start()
     with contextlib.suppress(ImportError):  # then `hello` says what is missing
-        from absl import logging
+        from absl import logging  # type: ignore[import-not-found]
 
         logging.set_verbosity(logging.WARNING)
     serve(lines, out)

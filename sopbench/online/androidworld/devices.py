@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from emulator.device import Device
+from emulator.fleet import Fleet
+from emulator.fleet.choosing import Chosen, devices_named
 from sopbench.errors import UsageError
-from sopbench.online.androidworld.slots import Lender, SimLender
+from sopbench.online.androidworld.slots import prepare
 
 PHONE_PYTHON: Final = "SOPBENCH_PHONE_PYTHON"
 """Names a Python with grpcio for simulated phones; else `.venv-android` of the repository is taken."""
@@ -33,18 +35,13 @@ def phone_python() -> Path | None:
     )
 
 
-def lender_for(devices: str, slots: int) -> Lender:
-    """The devices that `--devices` names, never more than `slots` at once. Raises `UsageError`."""
-    kind, _, count = devices.partition(":")
-    if kind != "sim":
-        raise UsageError(f"--devices {devices[:60]!r}: this version knows sim:N only")
-    if not (count.isascii() and count.isdigit() and 1 <= int(count) <= 64):
-        raise UsageError(f"--devices {devices[:60]!r}: say how many phones, as in sim:2")
-    python = phone_python()
+def chosen(devices: str) -> Chosen:
+    """The devices that `--devices` names, none of them started. Raises `UsageError`."""
+    python = phone_python() if devices.startswith("sim") else None
+    return devices_named(devices, screen="androidworld", grpc=True, python=python)
 
-    def make(number: int) -> Device:
-        from emulator.sim import SimDevice
 
-        return SimDevice(f"aw-{number}", "androidworld", grpc=True, python=python)
-
-    return SimLender(min(int(count), max(1, slots)), make)
+def fleet_of(devices: str, slots: int, python: Path, apks: Path) -> Fleet:
+    """A fleet of them, never more than `slots`, which sets AndroidWorld up on each. `python` is of AndroidWorld's environment."""
+    which = chosen(devices)
+    return Fleet(which.make, max(1, min(which.count, slots)), prepare=partial(prepare, python, apks))

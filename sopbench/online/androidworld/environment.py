@@ -135,7 +135,6 @@ class AndroidWorldEnvironment(OnlineEnvironment):
         finally:
             self._slot = None
             if self._suspect:
-                slot.where = None  # connected anew before the next episode
                 self._broken = self._broken or not slot.device.health().ok
             self._slots.give_back(slot, broken=self._broken)
 

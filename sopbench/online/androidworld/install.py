@@ -25,7 +25,7 @@ from sopbench.errors import SopbenchError, UsageError
 from sopbench.files import read_json, write_json
 from sopbench.online.androidworld.pins import COMMIT, FAMILIES, INSTANCES, SHORT, TASK_SEED, TREE
 
-PLACE: Final = "SOPBENCH_ANDROIDWORLD"
+PLACE: Final = "SOPBENCH_ANDROIDWORLD_ENV"
 """Names the folder of an environment that lies elsewhere."""
 COMMAND: Final = "sopbench androidworld install"
 ROOM_GB: Final = 1.5

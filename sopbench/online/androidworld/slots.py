@@ -6,7 +6,6 @@ A slot is kept as long as both work. A device that broke goes back as broken, it
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -17,7 +16,10 @@ from sopbench.online.androidworld.client import Bridge, BridgeFailed
 
 ATTACH: Final = 180.0
 """Seconds; a real device's forwarder is installed in them, for which upstream alone waits 13."""
+LEND: Final = 1800.0
+"""Seconds that an episode waits for a device: a first set-up of the apps is in them."""
 SETUP: Final = 3600.0
+SIMULATED: Final = "sim"
 SIMULATED_SLEEP: Final = 0.1
 """Seconds that upstream's pauses last on a simulated phone, which has nothing to wait for."""
 
@@ -38,8 +40,6 @@ class Lender(Protocol):
 class Slot:
     device: Device
     bridge: Bridge
-    where: tuple[Any, ...] | None = None
-    """The address that the bridge is attached to."""
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -66,7 +66,7 @@ class Slots:
 
     def lend(self, within: float | None = None) -> Slot:
         """A device with a bridge attached. Raises `EnvironmentFailed`."""
-        device = self._lender.lend(within)
+        device = self._lender.lend(LEND if within is None else within)
         with self._lock:
             slot = self._slots.get(device.name)
             if slot is None or slot.device is not device:
@@ -81,83 +81,49 @@ class Slots:
     def give_back(self, slot: Slot, *, broken: bool = False) -> None:
         if broken:
             slot.bridge.kill()
-            slot.where = None
         self._lender.give_back(slot.device, broken=broken)
 
     def _attach(self, slot: Slot) -> None:
-        address = slot.device.address
-        if address.console_port is None or address.grpc_port is None:
-            raise DeviceFailed(
-                "unsupported", f"{slot.device.name} has no console and gRPC ports, which AndroidWorld needs"
-            )
-        where = (address.console_port, address.grpc_port, address.adb_server_port, slot.device.pids)
-        if slot.where == where and slot.bridge.pid is not None:
-            return
-        simulated = slot.device.facts.backend == "sim"
-        slot.where = None
-        slot.bridge.ask(
-            "attach",
-            ATTACH,
-            console_port=address.console_port,
-            grpc_port=address.grpc_port,
-            adb_server_port=address.adb_server_port,
-            adb=self._adb,
-            apks=str(self._apks),
-            simulated=simulated,
-            longest_sleep=SIMULATED_SLEEP if simulated else None,
-        )
-        slot.facts = {"backend": slot.device.facts.backend, "simulated": simulated}
-        slot.where = where
+        """Anew for every episode: a device is lent with its clean snapshot loaded, whose forwarder sends to whoever was there when that was made."""
+        attach(slot.bridge, slot.device, self._adb, self._apks)
+        backend = slot.device.facts.backend
+        slot.facts = {"backend": backend, "simulated": backend == SIMULATED}
 
 
-class SimLender:
-    """Simulated phones without a watcher: each made when it is first asked for, and anew after it broke."""
+def attach(bridge: Bridge, device: Device, adb: str, apks: Path) -> None:
+    """Connect the two. Raises `EnvironmentFailed`."""
+    address = device.address
+    if address.console_port is None or address.grpc_port is None:
+        raise DeviceFailed("unsupported", f"{device.name} has no console and gRPC ports, which AndroidWorld needs")
+    simulated = device.facts.backend == SIMULATED
+    bridge.ask(
+        "attach",
+        ATTACH,
+        console_port=address.console_port,
+        grpc_port=address.grpc_port,
+        adb_server_port=address.adb_server_port,
+        adb=adb,
+        apks=str(apks),
+        simulated=simulated,
+        longest_sleep=SIMULATED_SLEEP if simulated else None,
+    )
 
-    def __init__(self, count: int, make: Callable[[int], Device]) -> None:
-        self._make = make
-        self._free: list[int] = list(range(count))
-        self._devices: dict[int, Device] = {}
-        self._ready = threading.Condition()
 
-    def start(self) -> None:
+def prepare(python: Path, apks: Path, device: Device) -> None:
+    """What is done once to a device, before its clean snapshot is kept: AndroidWorld's apps and the accessibility forwarder. Raises `EnvironmentFailed`.
+
+    A simulated phone brings the apps along.
+    """
+    if device.facts.backend == SIMULATED:
         return
-
-    def stop(self) -> None:
-        with self._ready:
-            devices, self._devices = list(self._devices.values()), {}
-        for device in devices:
-            device.stop()
-
-    def lend(self, within: float | None = None) -> Device:
-        with self._ready:
-            if not self._ready.wait_for(lambda: self._free, within):
-                raise DeviceFailed("timeout", "no phone became free in time")
-            number = self._free.pop(0)
-            device = self._devices.get(number)
-        try:
-            if device is None:
-                device = self._make(number)
-                with self._ready:
-                    self._devices[number] = device
-            device.start()
-        except BaseException:
-            with self._ready:
-                self._free.append(number)
-                self._ready.notify()
-            raise
-        return device
-
-    def give_back(self, device: Device, *, broken: bool = False) -> None:
-        if broken:
-            device.stop()
-        with self._ready:
-            for number, own in self._devices.items():
-                if own is device and number not in self._free:
-                    if broken:
-                        del self._devices[number]
-                    self._free.insert(0, number)
-                    self._ready.notify()
-                    return
+    bridge = Bridge(python)
+    try:
+        attach(bridge, device, str(find_adb()), apks)
+        bridge.ask("setup", SETUP)
+    except BridgeFailed as error:
+        raise DeviceFailed("boot_failed", f"{device.name}: AndroidWorld's set-up: {error.detail}") from error
+    finally:
+        bridge.close()
 
 
 def failed(error: BaseException) -> bool:
