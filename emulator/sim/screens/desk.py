@@ -32,13 +32,26 @@ CLIPPER: Final = "ca.zgrs.clipper"
 """Package of the clipboard helper that agents install; its broadcasts are answered here."""
 
 
+LABELS: Final = ("Mobile", "Home", "Work")
+"""What a number of a new contact is called, in the order that taps on it go round."""
+_KINDS: Final = {"Home": 1, "Mobile": 2, "Work": 3}
+"""ContactsContract.CommonDataKinds.Phone: TYPE_HOME, TYPE_MOBILE, TYPE_WORK."""
+LONGEST: Final = 2000
+"""Characters that a field keeps."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row of a form. `action` names what a tap does (see `DeskScreen._press`)."""
+    """One row of a form. `action` names what a tap does (see `DeskScreen._press`).
+
+    `field`: it shows that value of its form, and what is typed after a tap on it is put there; `hint` is what it says while that is empty.
+    """
 
     id: str
-    text: str
+    text: str = ""
     action: str = ""
+    field: str = ""
+    hint: str = ""
 
 
 @dataclass(slots=True)
@@ -53,13 +66,25 @@ class _State:
     front: str = LAUNCHER
     form: Form = field(default_factory=lambda: Form("Home"))
     typed: str = ""
+    focus: str = ""
+    """The field of the form that typed words go to."""
 
 
 def _contact(intent: Intent) -> Form:
-    values = {"name": intent.text("name"), "phone": intent.text("phone"), "email": intent.text("email")}
+    first, _, last = intent.text("name").strip().rpartition(" ")
+    first, last = (first, last) if first else (last, "")
+    values = {
+        "first": first,
+        "last": last,
+        "phone": intent.text("phone"),
+        "email": intent.text("email"),
+        "label": LABELS[0],
+    }
     lines = [
-        Line("name", values["name"]),
-        Line("phone", values["phone"]),
+        Line("first_name", field="first", hint="First name"),
+        Line("last_name", field="last", hint="Last name"),
+        Line("phone", field="phone", hint="Phone"),
+        Line("label", action="next_label"),
         Line("save", "SAVE", "save_contact"),
         Line("cancel", "Cancel", "home"),
     ]
@@ -73,7 +98,11 @@ def _call(intent: Intent) -> Form:
 
 def _message(intent: Intent) -> Form:
     values = {"number": intent.data.partition(":")[2], "body": intent.text("sms_body")}
-    lines = [Line("to", values["number"]), Line("body", values["body"]), Line("send", "Send SMS", "send_message")]
+    lines = [
+        Line("to", field="number", hint="To"),
+        Line("body", field="body", hint="Text message"),
+        Line("send", "Send SMS", "send_message"),
+    ]
     return Form("New message", lines, values)
 
 
@@ -125,7 +154,12 @@ class DeskScreen(Screen):
         for line, box in self._rows():
             if line.action:
                 draw.rounded_rectangle(box, 24, "#C9D3E8")
-            draw.text((box[0] + 30, box[1] + 45), _shown(line.text), "#111111", ImageFont.load_default(44))
+            if line.field:
+                draw.line(
+                    (box[0], box[3], box[2], box[3]), "#33415C" if line.field == self._state.focus else "#C9D3E8", 4
+                )
+            words, ink = (self._text(line), "#111111") if self._text(line) else (line.hint, "#777777")
+            draw.text((box[0] + 30, box[1] + 45), _shown(words), ink, ImageFont.load_default(44))
         draw.text(
             (MARGIN, SIZE.height - 100),
             f"simulated phone: {_shown(self._state.front)}",
@@ -142,23 +176,35 @@ class DeskScreen(Screen):
         title = Element(
             "title", "android.widget.TextView", (0, 0, SIZE.width, 200), self._state.form.title, package=package
         )
-        return [title] + [
-            Element(
-                line.id,
-                "android.widget.Button" if line.action else "android.widget.TextView",
-                box,
-                line.text,
-                package=package,
-                clickable=bool(line.action),
-            )
-            for line, box in self._rows()
-        ]
+        return [title] + [self._element(line, box, package) for line, box in self._rows()]
+
+    def _element(self, line: Line, box: Bounds, package: str) -> Element:
+        kind = "EditText" if line.field else "Button" if line.action else "TextView"
+        return Element(
+            line.id,
+            f"android.widget.{kind}",
+            box,
+            self._text(line),
+            f"{self._text(line)} Phone" if line.action == "next_label" else "",
+            line.hint,
+            package,
+            clickable=bool(line.action or line.field),
+            editable=bool(line.field),
+            focused=bool(line.field) and line.field == self._state.focus,
+        )
+
+    def _text(self, line: Line) -> str:
+        values = self._state.form.values
+        return values[line.field] if line.field else values["label"] if line.action == "next_label" else line.text
 
     # ---- touching
     def tap(self, x: float, y: float) -> None:
         for line, (left, top, right, bottom) in self._rows():
-            if line.action and left <= x < right and top <= y < bottom:
-                self._press(line.action)
+            if left <= x < right and top <= y < bottom:
+                if line.field:
+                    self._state.focus = line.field
+                elif line.action:
+                    self._press(line.action)
                 return
 
     def hold(self, x: float, y: float, ms: float) -> None:
@@ -168,17 +214,30 @@ class DeskScreen(Screen):
         return
 
     def text(self, text: str) -> None:
-        self._state.typed = (self._state.typed + text)[-2000:]
+        focus, values = self._state.focus, self._state.form.values
+        if focus:
+            values[focus] = (values[focus] + text)[:LONGEST]
+        else:
+            self._state.typed = (self._state.typed + text)[-LONGEST:]
 
     def key(self, code: str) -> None:
+        focus, values = self._state.focus, self._state.form.values
         if code in ("home", "3", "back", "4"):
             self._go_home()
+        elif code in ("del", "67") and focus:
+            values[focus] = values[focus][:-1]
 
     def _press(self, action: str) -> None:
         form, files = self._state.form, self.android.files
         if action == "save_contact":
-            values = [form.values["name"], form.values["phone"], form.values["email"]]
-            execute(files, CONTACTS, "INSERT INTO phones (display_name, number, email) VALUES (?, ?, ?)", values)
+            name = f"{form.values['first']} {form.values['last']}".strip()
+            person: list[Value] = [name, form.values["phone"], form.values["email"], _KINDS[form.values["label"]]]
+            execute(
+                files, CONTACTS, "INSERT INTO phones (display_name, number, email, type) VALUES (?, ?, ?, ?)", person
+            )
+        elif action == "next_label":
+            form.values["label"] = LABELS[(LABELS.index(form.values["label"]) + 1) % len(LABELS)]
+            return
         elif action == "send_message":
             now = int(self.android.clock.now() * 1000)
             row: list[Value] = [form.values["number"], form.values["body"], now, now]

@@ -71,8 +71,21 @@ def add_contact(work: Work) -> None:
     work.tap("SAVE")
 
 
+def draft_contact(work: Work) -> None:
+    """The form is filled by typing and left unsaved."""
+    work.shell("am", "start", "-a", "android.intent.action.INSERT", "-t", "vnd.android.cursor.dir/contact")
+    for line, name in (("first_name", "first"), ("last_name", "last"), ("phone", "phone")):
+        work.tap(line, "resource-id")
+        work.shell("input", "text", work.params[name])
+    for label in ("Mobile", "Home"):  # a touch goes on to the next one
+        if label == work.params["phone_label"]:
+            return
+        work.tap(label)
+
+
 MESSAGES: Final[dict[str, Solver]] = {
     "ContactsAddContact": add_contact,
+    "ContactsNewContactDraft": draft_contact,
     "SimpleSmsReply": send_message,
     "SimpleSmsReplyMostRecent": reply_to_newest,
     "SimpleSmsResend": resend,

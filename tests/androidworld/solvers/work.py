@@ -57,15 +57,15 @@ class Work:
         columns = ", ".join(f'"{column}"' for column in row)
         self.sql(database, f"INSERT INTO {table} ({columns}) VALUES ({', '.join(map(literal, row.values()))})")
 
-    def tap(self, text: str) -> None:
-        """Touch the middle of what shows this text, where `uiautomator dump` says that it is."""
+    def tap(self, text: str, attribute: str = "text") -> None:
+        """Touch the middle of what shows this text, or has this id (`resource-id`), where `uiautomator dump` says that it is."""
         tree = self.phone.adb("exec-out", quoted("uiautomator", "dump", "/dev/tty")).stdout.decode()
         for node in Xml.fromstring(tree[: tree.rindex(">") + 1]).iter("node"):
-            if node.get("text") == text:
+            if node.get(attribute) == text:
                 left, top, right, bottom = map(int, re.findall(r"\d+", node.get("bounds", "")))
                 self.shell("input", "tap", str((left + right) // 2), str((top + bottom) // 2))
                 return
-        raise NotDone(f"nothing on the screen says {text!r}")
+        raise NotDone(f"nothing on the screen has the {attribute} {text!r}")
 
     @property
     def now(self) -> int:

@@ -209,6 +209,44 @@ def test_a_contact_is_added_through_the_form_on_the_screen(machine: Machine) -> 
     assert machine.out("content query --uri content://contacts/phones/") == "No result found.\n"
 
 
+def test_a_forms_fields_take_what_is_typed_after_a_touch_on_them(machine: Machine) -> None:
+    machine.out("am start -a android.intent.action.INSERT -t vnd.android.cursor.dir/contact")
+    shown = {element.hint: element for element in machine.android.screen.elements() if element.hint}
+    assert set(shown) == {"First name", "Last name", "Phone"}
+    machine.out("input text lost")  # nothing has the focus yet
+    for hint, words in (("First name", "Ada"), ("Last name", "Byronn"), ("Phone", "555-1234")):
+        left, top, right, bottom = shown[hint].bounds
+        machine.out(f"input tap {(left + right) // 2} {(top + bottom) // 2}; input text {words}")
+        if hint == "Last name":
+            machine.out("input keyevent KEYCODE_DEL")
+    press(machine, "Mobile")
+    press(machine, "Home")
+    after = {element.id: element for element in machine.android.screen.elements()}
+    assert [after[name].text for name in ("first_name", "last_name", "phone")] == ["Ada", "Byron", "555-1234"]
+    assert [name for name, element in after.items() if element.focused] == ["phone"]
+    assert (after["label"].text, after["label"].description) == ("Work", "Work Phone")
+    assert machine.out("content query --uri content://contacts/phones/") == "No result found.\n"  # not saved yet
+    press(machine, "SAVE")
+    rows = machine.out("content query --uri content://contacts/phones/ --projection display_name:number:type")
+    assert rows == "Row: 0 display_name=Ada Byron, number=555-1234, type=3\n"
+
+
+@pytest.mark.parametrize("name", ["Ada", "Ada Byron", "Ada King Byron"])
+def test_a_name_that_an_intent_brings_is_saved_whole(machine: Machine, name: str) -> None:
+    machine.out(f"am start -a android.intent.action.INSERT -t vnd.android.cursor.dir/contact -e name '{name}'")
+    press(machine, "SAVE")
+    assert f"display_name={name}," in machine.out("content query --uri content://contacts/phones/")
+
+
+def test_a_message_is_written_on_its_form_and_sent(machine: Machine) -> None:
+    machine.out("am start -a android.intent.action.SENDTO -d sms:5551234 --es sms_body Hello")
+    press(machine, "Hello")
+    machine.out("input text %sthere")
+    press(machine, "Send SMS")
+    rows = machine.out("content query --uri content://sms/sent --projection address:body")
+    assert rows == "Row: 0 address=5551234, body=Hello there\n"
+
+
 def test_clipboard_calls_and_snapshots(machine: Machine) -> None:
     machine.out("am broadcast -a clipper.set -e text copied\\ text")
     assert 'result=-1, data="copied text"' in machine.out("am broadcast -a clipper.get")
