@@ -70,7 +70,7 @@ def test_one_that_breaks_is_told_by_kind(bridge: Bridge, kind: str) -> None:
 
 @pytest.mark.parametrize("bridge", ["ends"], indirect=True)
 def test_last_words_are_in_the_error(bridge: Bridge) -> None:
-    with pytest.raises(BridgeFailed, match="status 3.*out of memory"):
+    with pytest.raises(BridgeFailed, match=r"status 3.*out of memory"):
         bridge.ask("start", 20)
 
 

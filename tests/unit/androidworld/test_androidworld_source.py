@@ -62,7 +62,7 @@ def test_another_tree_is_refused(repository: Path, tmp_path: Path, monkeypatch: 
 
 
 def test_a_clone_without_the_commit_is_told_how_to_get_it(repository: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="git -C .* fetch origin d9c569f"):
+    with pytest.raises(UsageError, match=r"git -C .* fetch origin d9c569f"):
         from_clone(repository, tmp_path / "into")
 
 
