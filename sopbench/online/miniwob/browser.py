@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sopbench.errors import UsageError
 from sopbench.geometry import Size
 from sopbench.online.base import EnvironmentFailed
-from sopbench.online.miniwob.processes import descendants, kill
+from sopbench.online.miniwob.processes import Process, descendants, kill, process
 
 if TYPE_CHECKING:
     from selenium import webdriver
@@ -109,8 +109,8 @@ class Browser:
         self._seconds = seconds
         self._profile = tempfile.mkdtemp(prefix="sopbench-miniwob-")
         self._driver: webdriver.Chrome | None = None
-        self._service_pid: int | None = None
-        self._processes: list[int] = []
+        self._service: Process | None = None
+        self._below: list[Process] = []
         self.broken = False
         self.last_touch: tuple[float, float, float] | None = None
         """When and where (CSS pixels) the last finger was lifted."""
@@ -141,11 +141,11 @@ class Browser:
         except (WebDriverException, HTTPError, OSError) as error:
             raise EnvironmentFailed("browser_no_start", f"Chromium did not start: {_said(error)}") from error
         finally:
-            process = getattr(service, "process", None)
-            self._service_pid = process.pid if process is not None else None
+            started = getattr(service, "process", None)
+            self._service = process(started.pid) if started is not None else None
+            self._below = self._family()
         if isinstance(self._driver.command_executor, RemoteConnection):
             self._driver.command_executor.client_config.timeout = self._seconds
-        self._processes = descendants(self._service_pid) if self._service_pid is not None else []
         self.cdp(
             "Emulation.setDeviceMetricsOverride",
             width=VIEWPORT.width,
@@ -165,12 +165,21 @@ class Browser:
     @property
     def pid(self) -> int | None:
         """The browser's process: the first child of its driver."""
-        return self._processes[0] if self._processes else None
+        return self._below[0].pid if self._below else None
 
     @property
-    def pids(self) -> list[int]:
-        """The driver's process and those below it."""
-        return ([self._service_pid] if self._service_pid is not None else []) + self._processes
+    def processes(self) -> list[Process]:
+        """The driver and all below it that are alive."""
+        return [
+            p
+            for p in {*([self._service] if self._service is not None else []), *self._below, *self._family()}
+            if p.alive
+        ]
+
+    def _family(self) -> list[Process]:
+        """What the driver started, and what those started whom it started: they outlive it."""
+        known = [p.pid for p in (self._service, *self._below) if p is not None and p.alive]
+        return descendants(known)
 
     # ---- calls
     def cdp(self, method: str, /, **arguments: Any) -> dict[str, Any]:
@@ -238,14 +247,14 @@ class Browser:
     def stop(self) -> None:
         """End the browser and its driver, whatever state they are in. May be called twice."""
         self._driver, driver = None, self._driver
-        if self._service_pid is not None:
-            mine = {self._service_pid, *self._processes, *descendants(self._service_pid)}
-            for pid in tuple(mine):
-                mine.update(descendants(pid))
-            kill(mine)
+        doomed = self.processes
+        if doomed:
+            kill(doomed)
+        elif driver is not None:  # no /proc to find them in
+            driver.quit()
         if driver is not None:
             driver.service.stop()
-        self._service_pid, self._processes = None, []
+        self._service, self._below = None, []
         shutil.rmtree(self._profile, ignore_errors=True)
 
 
