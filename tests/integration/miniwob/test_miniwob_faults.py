@@ -18,6 +18,7 @@ from sopbench.online.base import EnvironmentFailed
 from sopbench.online.miniwob.browser import Browser
 from sopbench.online.miniwob.environment import MAX_GOAL, MiniwobEnvironment
 from sopbench.online.miniwob.pool import Browsers
+from sopbench.online.miniwob.processes import Process
 from sopbench.online.miniwob.tasks import Instance, html_folder
 from sopbench.runs.progress import Progress
 
@@ -33,8 +34,8 @@ BODY
 </script></head><body></body></html>"""
 
 
-def alive(pids: list[int]) -> list[int]:
-    return [p for p in pids if psutil.pid_exists(p) and psutil.Process(p).status() != psutil.STATUS_ZOMBIE]
+def alive(processes: list[Process]) -> list[Process]:
+    return [p for p in processes if p.alive]
 
 
 def chromes() -> list[psutil.Process]:
@@ -47,7 +48,7 @@ def test_a_killed_browser_is_the_environments_failure_and_the_next_one_works() -
     with Browsers(1, html_folder()) as pool:
         environment = MiniwobEnvironment(pool, TASK)
         environment.reset()
-        old = environment.browser.pids
+        old = environment.browser.processes
         assert environment.browser.pid is not None
         os.kill(environment.browser.pid, signal.SIGKILL)
         with pytest.raises(EnvironmentFailed) as failure:
@@ -57,7 +58,7 @@ def test_a_killed_browser_is_the_environments_failure_and_the_next_one_works() -
         assert alive(old) == []
         again = MiniwobEnvironment(pool, TASK)
         again.reset()
-        assert again.browser.pids != old
+        assert not set(again.browser.processes) & set(old)
         assert pool.started == 2
 
 
@@ -65,16 +66,16 @@ def test_a_stopped_browser_misses_its_deadline_and_is_ended() -> None:
     with Browsers(1, html_folder(), make=lambda folder: Browser(folder, seconds=3)) as pool:
         environment = MiniwobEnvironment(pool, TASK)
         environment.reset()
-        pids = environment.browser.pids
-        for pid in pids[1:]:
-            os.kill(pid, signal.SIGSTOP)
+        processes = environment.browser.processes
+        assert environment.browser.pid is not None
+        os.kill(environment.browser.pid, signal.SIGSTOP)
         began = time.monotonic()
         with pytest.raises(EnvironmentFailed) as failure:
             environment.act(Click(Point(0.5, 0.5)))
         assert failure.value.kind == "browser_hung"
         assert time.monotonic() - began < 10
         environment.close()
-        assert alive(pids) == []
+        assert alive(processes) == []
 
 
 def hostile(folder: Path, name: str, goal: str, body: str = "") -> Instance:
@@ -119,13 +120,13 @@ def test_a_hostile_page_is_bounded(tmp_path: Path) -> None:
 def test_closing_ends_every_process_and_leaves_no_folder() -> None:
     pool = Browsers(2, html_folder())
     lent = [pool.lend(), pool.lend()]
-    pids = [pid for browser in lent for pid in browser.pids]
-    assert len(pids) >= 4
+    processes = [process for browser in lent for process in browser.processes]
+    assert len(processes) >= 4
     assert len({browser.pid for browser in lent}) == 2
     with pytest.raises(EnvironmentFailed, match="no browser was free"):
         pool.lend(within=0.1)
     pool.close()
-    assert alive(pids) == []
+    assert alive(processes) == []
     assert not [
         p for p in Path(tempfile.gettempdir()).glob("sopbench-miniwob-*") if (p / "Default").exists() and _fresh(p)
     ]
@@ -162,5 +163,5 @@ def test_a_run_outlives_a_killed_browser(tmp_path: Path) -> None:
     assert [(e.outcome, e.score, e.details) for e in ends if e is not None] == [
         ("scored", 1.0, {"raw_reward": 1.0, "episode_over": True})
     ] * 6
-    assert {"miniwob", "miniwob_html", "chromium", "viewport", "metric"} <= set(run.info.facts)
+    assert {"miniwob", "miniwob_html", "chromium", "viewport", "metric"} <= set(run.info.facts["environment"])
     assert {p.pid for p in chromes()} == before

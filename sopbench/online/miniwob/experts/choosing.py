@@ -100,34 +100,31 @@ def search(page: Page) -> Action | None:
 
 
 def posts(page: Page) -> Action | None:
-    """The button of some posts of one user. Which were touched is remembered."""
+    """The button of some posts of one user; a button that was touched looks so."""
     user = page.asked(r"(@\w+)")[0]
     named = page.quoted()[0]
     count = re.search(r"on (\d+) posts?", page.goal)
-    touched: list[int] = page.memory.setdefault("touched", [])
     mine = [number for number, name in enumerate(page.all("#area .media .username")) if name.text == user]
     wanted = mine[: int(count.group(1))] if count is not None else mine
-    if "Submit" not in page.goal:
-        wanted = mine[:1]
-    for number in wanted:
-        if number in touched:
-            continue
-        return _post_button(page, number, named, touched)
-    return page.press("#submitRow button") or page.press("#area button", "Submit")
-
-
-def _post_button(page: Page, number: int, named: str, touched: list[int]) -> Action | None:
     direct = {"Reply": "reply", "Retweet": "retweet", "Like": "like", "Share": "share"}.get(named)
-    if direct is not None and (there := page.all(f"#area .media .controls > span.{direct}")):
-        act = page.tap(there[number]) if number < len(there) else None
-    elif (item := page.find("#area .media ul:not(.hide) li", named)) is not None:
-        act = page.tap(item)
-    else:
-        dots = page.all("#area .media .controls .more")
-        return page.tap(dots[number]) if number < len(dots) else None
-    if isinstance(act, Click):
-        touched.append(number)
-    return act
+    buttons = page.all(f"#area .media .controls > span.{direct}") if direct is not None else []
+    if "Submit" not in page.goal:
+        return _one_button(page, mine[0], named, buttons) if mine else None
+    for number in wanted:
+        if number < len(buttons) and "active" not in buttons[number].classes:
+            return page.tap(buttons[number])
+    return page.press("#submitRow button")
+
+
+def _one_button(page: Page, number: int, named: str, buttons: list[Element]) -> Action | None:
+    """A button of a post, or of the menu behind its dots."""
+    if buttons:
+        return page.tap(buttons[number])
+    item = page.find("#area .media ul:not(.hide) li", named)
+    if item is not None:
+        return page.tap(item)
+    dots = page.all("#area .media .controls .more")
+    return page.tap(dots[number]) if number < len(dots) else None
 
 
 def scroll_to_end(page: Page) -> Action | None:
