@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.androidworld.solvers.work import DAY, Solver, Work, literal, one_of
+from emulator.adb import quoted
+from tests.androidworld.solvers.work import DAY, NotDone, Solver, Work, literal, one_of
 
 VLC: Final = "/data/data/org.videolan.vlc/app_db/vlc_media.db"
 SONGS: Final = "/data/data/code.name.monkey.retromusic/databases/playlist.db"
 QUEUE: Final = "/data/data/code.name.monkey.retromusic/databases/music_playback_state.db"
 MARKERS: Final = "/data/data/net.osmand/databases/map_markers_db"
 OSMAND: Final = "/data/media/0/Android/data/net.osmand/files"
+RATES: Final = (44100, 48000, 32000)
+"""Samples a second of MPEG-1; MPEG-2 has half, 2.5 a quarter (bits 18 and 19 of a frame's header)."""
 PLACES: Final = {
     "Balzers": (47.0689, 9.5062),
     "Bendern": (47.2122, 9.5062),
@@ -151,6 +154,34 @@ def saved_playlist(work: Work) -> None:
     work.write(f"/storage/emulated/0/Download/{work.params['playlist_name']}.m3u", "#EXTM3U\n")
 
 
+def playlist_of_length(work: Work) -> None:
+    """Longest first, each that still fits below 50 minutes."""
+    work.insert(SONGS, "PlaylistEntity", {"playlist_name": work.params["playlist_name"]})
+    playlist = int(work.sql(SONGS, "SELECT max(playlist_id) FROM PlaylistEntity")[0][0])
+    lengths = {
+        name: length_of_mp3(work.phone.adb("exec-out", quoted("cat", f"/sdcard/Music/{name}")).stdout)
+        for name in work.shell("ls", "/sdcard/Music").splitlines()
+    }
+    room = 50 * 60_000
+    for name, length in sorted(lengths.items(), key=lambda pair: -pair[1]):
+        if length <= room:
+            room -= length
+            song = {"playlist_creator_id": playlist, "title": name.partition(".")[0], "duration": length}
+            work.insert(SONGS, "SongEntity", song)
+
+
+def length_of_mp3(data: bytes) -> int:
+    """Milliseconds of a layer III file that LAME wrote: its first frame is a note of how many there are (ISO/IEC 13818-3; the Xing header)."""
+    begin = 10 + sum(byte << 7 * place for place, byte in enumerate(reversed(data[6:10]))) if data[:3] == b"ID3" else 0
+    version = data[begin + 1] >> 3 & 3
+    rate = RATES[data[begin + 2] >> 2 & 3] // {3: 1, 2: 2, 0: 4}[version]
+    note = max(data.find(b"Info", begin, begin + 100), data.find(b"Xing", begin, begin + 100))
+    if note < 0:
+        raise NotDone("a sound file without a note of its length")
+    frames = int.from_bytes(data[note + 8 : note + 12], "big")
+    return frames * (1152 if version == 3 else 576) * 1000 // rate
+
+
 def queue(work: Work) -> None:
     for place, title in enumerate(_titles(work)):
         work.insert(QUEUE, "playing_queue", {"_id": place, "title": title})
@@ -232,6 +263,7 @@ ROWS: Final[dict[str, Solver]] = {
     "VlcCreatePlaylist": vlc_playlist,
     "VlcCreateTwoPlaylists": vlc_playlists,
     "RetroCreatePlaylist": song_playlist,
+    "RetroPlaylistDuration": playlist_of_length,
     "RetroSavePlaylist": saved_playlist,
     "RetroPlayingQueue": queue,
     "OsmAndFavorite": favorite,
