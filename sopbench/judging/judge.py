@@ -65,7 +65,7 @@ class Judge:
         concurrency: int = 16,
         attempt_timeout: float = ATTEMPT,
         deadline: float = DEADLINE,
-        max_attempts: int = ATTEMPTS,
+        max_attempts: int | None = None,
     ) -> None:
         self.model = checked_name(model)
         self._pool = EndpointPool(
@@ -76,7 +76,7 @@ class Judge:
             concurrency=concurrency,
             attempt_timeout=attempt_timeout,
             deadline=deadline,
-            max_attempts=max_attempts,
+            max_attempts=ATTEMPTS if max_attempts is None else max_attempts,
         )
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -89,8 +89,9 @@ class Judge:
         ask = Ask(
             (name, 0, 0), messages, case.screens[-1].size, get_adapter("uis1")
         )  # the pool reads its messages only
+        loop = self._running()
         try:
-            reply: Reply = asyncio.run_coroutine_threadsafe(self._pool.ask(ask), self._running()).result()
+            reply: Reply = asyncio.run_coroutine_threadsafe(self._pool.ask(ask), loop).result()
         except CancelledError as error:
             raise JudgeFailed("the judge was closed") from error
         except AskFailed as error:
