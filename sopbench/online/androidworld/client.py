@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,12 +22,16 @@ from sopbench.online.base import EnvironmentFailed
 PROGRAM: Final = Path(__file__).with_name("bridge.py")
 LONGEST_ANSWER: Final = 64 * 1024 * 1024
 """Bytes of one line; a screen in base64 has a few millions."""
+WATCH_EVERY: Final = 5.0
 LOG_TAIL: Final = 4000
 PASSED_ON: Final = (
     "PATH", "HOME", "LANG", "LC_ALL", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE",
     "REQUESTS_CA_BUNDLE",
 )  # fmt: skip
 """Of our environment; keys for a model's endpoint, for one, are no business of AndroidWorld's."""
+
+
+Watch = Callable[[], None]
 
 
 class BridgeFailed(EnvironmentFailed):
@@ -55,8 +60,11 @@ class Bridge:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    def ask(self, order: str, within: float, **more: Any) -> dict[str, Any]:
-        """What the bridge answers to `order`. Raises `BridgeFailed`; it is dead then, unless the error says that it is alive."""
+    def ask(self, order: str, within: float, *, watch: Watch | None = None, **more: Any) -> dict[str, Any]:
+        """What the bridge answers to `order`. Raises `BridgeFailed`; it is dead then, unless the error says that it is alive.
+
+        watch: called every few seconds of waiting; what it raises ends the waiting and the bridge, as where the device is gone that it waits for.
+        """
         with self._lock:
             process = self._process or self._start()
             self._number += 1
@@ -64,7 +72,7 @@ class Bridge:
             deadline = time.monotonic() + within
             try:
                 self._send(process, line, deadline)
-                answer = self._answer(process, order, within, deadline)
+                answer = self._answer(process, order, within, deadline, watch)
             except BridgeFailed:
                 self._kill()
                 raise
@@ -158,14 +166,20 @@ class Bridge:
             except OSError as error:
                 raise self._ended(process) from error
 
-    def _answer(self, process: subprocess.Popen[bytes], order: str, within: float, deadline: float) -> dict[str, Any]:
+    def _answer(
+        self, process: subprocess.Popen[bytes], order: str, within: float, deadline: float, watch: Watch | None
+    ) -> dict[str, Any]:
         assert process.stdout is not None
         while (end := self._waiting.find(b"\n")) < 0:
             if len(self._waiting) > LONGEST_ANSWER:
                 raise BridgeFailed("bad_reply", f"{order}: the answer has more than {LONGEST_ANSWER} bytes")
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+            if left <= 0:
                 raise BridgeFailed("timeout", f"{order}: no answer within {within:.0f} s. {self._last_words()}")
+            if not select.select([process.stdout], [], [], min(left, WATCH_EVERY) if watch else left)[0]:
+                if watch is not None:
+                    watch()
+                continue
             some = os.read(process.stdout.fileno(), 1 << 20)
             if not some:
                 raise self._ended(process)

@@ -159,7 +159,7 @@ class AndroidWorldEnvironment(OnlineEnvironment):
     def _ask(self, order: str, within: float, **more: Any) -> dict[str, Any]:
         began = time.monotonic()
         with self._watched():
-            told = self.slot.bridge.ask(order, within, **more)
+            told = self.slot.bridge.ask(order, within, watch=self.slot.watch, **more)
         self._seconds[order] = self._seconds.get(order, 0.0) + time.monotonic() - began
         return told
 

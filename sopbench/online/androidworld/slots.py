@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from emulator.adb import find_adb
-from emulator.device import Device, DeviceFailed
+from emulator.device import GONE, Device, DeviceFailed
 from sopbench.online.androidworld.client import Bridge, BridgeFailed
 
 ATTACH: Final = 180.0
@@ -41,6 +41,12 @@ class Slot:
     device: Device
     bridge: Bridge
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def watch(self) -> None:
+        """Raises `DeviceFailed` where the device is gone: AndroidWorld's code would try for minutes."""
+        health = self.device.health(within=5.0)
+        if health.kind is not None and (health.kind in GONE or health.kind == "offline"):
+            raise DeviceFailed(health.kind, health.detail)
 
 
 class Slots:

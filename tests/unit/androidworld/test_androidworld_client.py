@@ -12,6 +12,7 @@ import pytest
 
 from sopbench.online.androidworld import client
 from sopbench.online.androidworld.client import Bridge, BridgeFailed
+from sopbench.online.base import EnvironmentFailed
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
@@ -110,3 +111,15 @@ def test_an_environment_that_is_not_there_says_what_to_run(tmp_path: Path) -> No
     with pytest.raises(BridgeFailed, match="sopbench androidworld install") as caught:
         Bridge(tmp_path / "python").ask("hello", 5)
     assert caught.value.kind == "not_installed"
+
+
+@pytest.mark.parametrize("bridge", ["hangs"], indirect=True)
+def test_waiting_ends_when_the_watch_says_so(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "WATCH_EVERY", 0.2)
+
+    def gone_meanwhile() -> None:
+        raise EnvironmentFailed("died", "the phone is gone")
+
+    with pytest.raises(EnvironmentFailed, match="the phone is gone"):
+        bridge.ask("start", 60, watch=gone_meanwhile)
+    assert bridge.pid is None
