@@ -54,8 +54,13 @@ class AitwSuite(Suite):
         self._lock = threading.Lock()
 
     @property
+    def backend(self) -> str | None:
+        """The kind of devices that was asked for."""
+        return (self.options.devices or "").partition(":")[0] or None
+
+    @property
     def simulated(self) -> bool:
-        return (self.options.devices or "").partition(":")[0] == "sim"
+        return self.backend == "sim"
 
     def _load(self, source: DataSource, limit: int | None) -> Loaded:
         from sopbench.online.aitw.tasks import COUNT, LISTS, instructions, pinned, web_template
@@ -88,6 +93,7 @@ class AitwSuite(Suite):
                 "source": f"digirl@{COMMIT}",
                 "list": LISTS[self.which].file,
                 "begins": self.begins,
+                "backend": self.backend,
                 "settle": SIMULATED_SETTLE if self.simulated else SETTLE,
                 "simulated": self.simulated,
             },

@@ -1,7 +1,7 @@
 """DigiRL's lists of instructions, read from the files that `sopbench data pull aitw-tasks` gets and compared with their pinned hashes each time.
 
 Source: DigiRL-agent/digirl, commit c74ec34. Results are of the first 96 lines of a test list, taken in order (README.md, lines 163 and 171); `max_steps` is 10 for the general list
-(`scripts/config/main/default.yaml`) and 20 for web shopping (README.md, line 169). UI-S1's paper speaks of 300 and 150 filtered instructions, which it has not published.
+(`scripts/config/main/default.yaml`) and 20 for web shopping (README.md, line 169). UI-S1's paper speaks of 300 and 150 filtered instructions, of which its released code holds nothing.
 """
 
 from __future__ import annotations

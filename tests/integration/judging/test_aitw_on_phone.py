@@ -120,7 +120,7 @@ def test_the_judge_decides_by_what_the_phone_shows(
     end = next(log.end for log in solved.folder.episodes().values())
     assert end is not None
     assert end.details is not None
-    assert end.details["device"] == "aitw-0"
+    assert end.details["device"] == "sim-0"
     assert end.details["judge"]["reply"].startswith("I looked.")
     assert {p.stem for p in solved.folder.screens_path.iterdir()} >= set(end.details["judge"]["screens"])
     told = texts(server.requests[1].body)  # the first was the probe
