@@ -194,7 +194,7 @@ def builtins() -> dict[str, type[Builtin]]:
     """Every built-in policy that needs no weights, by name."""
     from sopbench.clients.stray import Stray
 
-    return {cls.name: cls for cls in (Oracle, OracleDom, Noisy, Stray, Null, Random, FingerUp, Prose)}
+    return {cls.name: cls for cls in (Oracle, Noisy, Stray, Null, Random, FingerUp, Prose, OracleDom)}
 
 
 def make_builtin(text: str, *, seed: int = 0) -> Builtin:
