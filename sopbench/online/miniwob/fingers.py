@@ -3,7 +3,7 @@
 | action | what happens |
 |---|---|
 | click, long_press | a touch at the point, short or for as long as asked (at most 5 s) |
-| swipe | a finger that moves along the line in 0.3 s, rests, and lifts: nothing is flung |
+| swipe | where something can scroll: a finger that moves along the line in 0.3 s, rests, and lifts (nothing is flung); elsewhere a drag, as of a mouse |
 | type | into what has the focus: a text of up to 200 printable ASCII characters key by key, any other at once; every line break in it presses Enter |
 | system_button | Enter is the key; Back closes an open list of choices, and without one takes the focus (as it puts away a keyboard); Home and Menu do nothing |
 | key | the few of `KEYS`, by adb's names; others do nothing |
@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from sopbench.actions import Action, Click, Key, LongPress, Swipe, SystemButton, Type, Wait
 from sopbench.geometry import Point
-from sopbench.online.miniwob.browser import VIEWPORT, Browser
+from sopbench.online.miniwob.browser import VIEWPORT, Browser, script
 
 SWIPE_SECONDS: Final = 0.3
 SWIPE_STEPS: Final = 15
@@ -96,7 +96,11 @@ def _apart(browser: Browser, point: Point) -> None:
 
 
 def swipe(browser: Browser, start: Point, end: Point) -> None:
+    """A touch that moves becomes no mouse event, and the pages' things to drag (jQuery UI's, and text to mark) know mouse events alone."""
     if not _on_screen(start):
+        return
+    if not browser.call(script("scrolls.js"), start.x * VIEWPORT.width, start.y * VIEWPORT.height):
+        _drag(browser, start, end)
         return
     _finger(browser, "touchStart", start)
     for i in range(1, SWIPE_STEPS + 1):
@@ -105,6 +109,24 @@ def swipe(browser: Browser, start: Point, end: Point) -> None:
         _finger(browser, "touchMove", Point(start.x + (end.x - start.x) * part, start.y + (end.y - start.y) * part))
     time.sleep(REST_SECONDS)
     _finger(browser, "touchEnd")
+
+
+def _drag(browser: Browser, start: Point, end: Point) -> None:
+    _mouse(browser, "mouseMoved", start, 0)
+    _mouse(browser, "mousePressed", start, 1)
+    for i in range(1, SWIPE_STEPS + 1):
+        part = i / SWIPE_STEPS
+        _mouse(browser, "mouseMoved", Point(start.x + (end.x - start.x) * part, start.y + (end.y - start.y) * part), 1)
+    _mouse(browser, "mouseReleased", end, 0)
+
+
+def _mouse(browser: Browser, kind: str, point: Point, buttons: int) -> None:
+    pressed: dict[str, Any] = {"button": "none" if kind == "mouseMoved" and not buttons else "left", "buttons": buttons}
+    if kind != "mouseMoved":
+        pressed["clickCount"] = 1
+    browser.cdp(
+        "Input.dispatchMouseEvent", type=kind, x=point.x * VIEWPORT.width, y=point.y * VIEWPORT.height, **pressed
+    )
 
 
 def write(browser: Browser, text: str) -> None:

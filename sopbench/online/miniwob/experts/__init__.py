@@ -18,9 +18,9 @@ Expert: TypeAlias = Callable[[Page], Action | None]
 
 def experts() -> Mapping[str, Expert]:
     """Every expert, by task."""
-    from sopbench.online.miniwob.experts import calendars, choosing, clicking, mail, typing
+    from sopbench.online.miniwob.experts import calendars, choosing, clicking, dragging, mail, typing
 
-    return clicking.EXPERTS | typing.EXPERTS | choosing.EXPERTS | mail.EXPERTS | calendars.EXPERTS
+    return clicking.EXPERTS | typing.EXPERTS | choosing.EXPERTS | mail.EXPERTS | calendars.EXPERTS | dragging.EXPERTS
 
 
 def expert_for(task: str) -> Expert | None:
