@@ -92,7 +92,8 @@ def test_what_a_page_says_is_one_bounded_line_of_plain_characters(text: str) -> 
 class Recorded:
     """What a browser is asked, in place of one."""
 
-    def __init__(self) -> None:
+    def __init__(self, scrolls: bool = True) -> None:
+        self.scrolls = scrolls
         self.asked: list[tuple[str, Mapping[str, Any]]] = []
         self.last_touch: tuple[float, float, float] | None = None
 
@@ -100,12 +101,12 @@ class Recorded:
         self.asked.append((method.partition(".")[2], arguments))
         return {}
 
-    def call(self, function: str, *arguments: Any) -> None:
-        self.asked.append(("call", {}))
+    def call(self, function: str, *arguments: Any) -> bool:
+        return self.scrolls
 
 
-def asked(*actions: Action) -> list[tuple[str, Mapping[str, Any]]]:
-    recorded = Recorded()
+def asked(*actions: Action, scrolls: bool = True) -> list[tuple[str, Mapping[str, Any]]]:
+    recorded = Recorded(scrolls)
     for action in actions:
         perform(cast(Browser, recorded), action)
     return recorded.asked
@@ -125,6 +126,14 @@ def test_a_swipe_moves_in_steps_and_ends_where_it_was_told() -> None:
     assert kinds[-1] == "touchEnd"
     assert set(kinds[1:-1]) == {"touchMove"}
     assert events[-2][1]["touchPoints"] == [{"x": 54.0, "y": 120.0}]
+
+
+def test_a_swipe_where_nothing_scrolls_is_a_drag() -> None:
+    events = asked(Swipe(Point(0.5, 0.75), Point(0.25, 0.25)), scrolls=False)
+    kinds = [facts["type"] for _, facts in events]
+    assert kinds[:2] == ["mouseMoved", "mousePressed"]
+    assert set(kinds[2:-1]) == {"mouseMoved"}
+    assert (kinds[-1], events[-1][1]["x"], events[-1][1]["y"]) == ("mouseReleased", 54.0, 120.0)
 
 
 @pytest.mark.parametrize("point", [Point(-0.1, 0.5), Point(0.5, 1.2), Point(7, 7)])
