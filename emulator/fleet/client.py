@@ -27,7 +27,7 @@ GRACE: Final = 10.0
 """Seconds that an answer may take beyond what was asked for."""
 
 
-def bring_up(state: StateFolder, options: Sequence[str], within: float = 20.0) -> None:
+def bring_up(state: StateFolder, options: Sequence[str], within: float = 60.0) -> None:
     """Start a service with these options of `emulator.fleet.service`, and wait until it answers (its devices boot on).
 
     What a dead one left in the folder is ended first. Raises `FleetError`.

@@ -50,7 +50,12 @@ def register(app: typer.Typer) -> None:
 
     @devices.command(help=UP)
     def up(
-        backend: Annotated[str, typer.Option(help="Which devices and how many: sim:N are simulated phones.")] = "sim:1",
+        backend: Annotated[
+            str,
+            typer.Option(
+                help="Which devices and how many: sim:N (simulated phones), avd:N, docker:N, attach:HOST:PORT[,...]; options follow as NAME=VALUE (docs/emulators.md)."
+            ),
+        ] = "sim:1",
         screen: Annotated[str, typer.Option(help="What a simulated phone shows.")] = "pocket",
         grpc: Annotated[bool, typer.Option("--grpc", help="Simulated phones serve the emulator's gRPC, too.")] = False,
         python: Annotated[

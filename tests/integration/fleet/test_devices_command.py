@@ -87,6 +87,7 @@ def test_words_that_name_no_devices_are_told(words: str) -> None:
 
 def test_a_wrong_word_starts_nothing(tmp_path: Path) -> None:
     assert_clear_error(sopbench("devices", "up", "--backend", "sim:0", "--state", tmp_path / "s"), "sim:4")
+    assert_clear_error(sopbench("devices", "up", "--screen", "toast", "--state", tmp_path / "s"), "'toast'", "pocket")
     assert not (tmp_path / "s").exists()
 
 
