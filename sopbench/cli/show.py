@@ -173,6 +173,9 @@ def _judge_words(judge: Mapping[str, Any]) -> str:
     """Who decided success, and how far that was measured."""
     told = f"success is the verdict of {judge['model']} over the last {judge['screens']} screens (words {judge['words']}, {judge['prompt_sha256'][:12]})"
     agreement = judge.get("agreement")
+    if judge.get("other_models"):
+        named = ", ".join(f"{name} ({n})" for name, n in judge["other_models"].items())
+        told += f", by its replies' own word of another model: {named}"
     if agreement is None:
         return f"{told}; judge agreement: not measured"
     kappa = "" if agreement["kappa"] is None else f", kappa {agreement['kappa']:.2f}"

@@ -13,12 +13,13 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from sopbench.adapters import get_adapter
-from sopbench.clients.base import MAX_MODEL_NAME, Ask, AskFailed, Reply, Sampling, is_model_name
+from sopbench.clients.base import MAX_MODEL_NAME, Ask, AskFailed, Sampling, is_model_name
 from sopbench.clients.keys import KEY_VARIABLES, api_key_from_environment
 from sopbench.clients.pool import EndpointPool
 from sopbench.errors import DataError, SopbenchError, UsageError
 from sopbench.judging.verdict import WhyNot, read_verdict
 from sopbench.judging.words import LONGEST, SCREENS, VERSION, Case, messages_for, words_sha256
+from sopbench.runs.recording import storable
 from sopbench.screen import Screen
 
 KEY_VARIABLE: Final = "SOPBENCH_JUDGE_API_KEY"
@@ -91,7 +92,7 @@ class Judge:
         )  # the pool reads its messages only
         loop = self._running()
         try:
-            reply: Reply = asyncio.run_coroutine_threadsafe(self._pool.ask(ask), loop).result()
+            reply = storable(asyncio.run_coroutine_threadsafe(self._pool.ask(ask), loop).result())
         except CancelledError as error:
             raise JudgeFailed("the judge was closed") from error
         except AskFailed as error:

@@ -91,7 +91,7 @@ def summarise(
         "repeats": facts["repeats"],
         "limit": info.settings.get("limit"),
         **({"tasks": info.settings["tasks"]} if info.settings.get("tasks") else {}),
-        **_judged(info),
+        **_judged(info, logs),
         "scored_steps": len(steps),
         "parse_failed_steps": parse_failed,
         "not_scored_steps": sum(record.outcome == "not_scored" for record in records),
@@ -135,10 +135,16 @@ def summarise(
     return summary | _costs(info, records, wall_s)
 
 
-def _judged(info: RunInfo) -> dict[str, Any]:
-    """Where a VLM decided success: which one, asked in which words, and how far it was measured to agree with labels (None: it was not)."""
+def _judged(info: RunInfo, logs: Logs) -> dict[str, Any]:
+    """Where a VLM decided success: which one, asked in which words, how far it was measured to agree with labels (None: it was not), and the episodes that by its replies' own
+    word another model judged."""
     judge = info.facts.get("environment", {}).get("judge")
-    return {"judge": {**judge, "agreement": info.settings.get("judge_agreement")}} if isinstance(judge, dict) else {}
+    if not isinstance(judge, dict):
+        return {}
+    told = [(log.end.details or {}).get("judge") for log in logs.values() if log.end is not None]
+    names = Counter(str(one.get("model")) for one in told if isinstance(one, dict))
+    others = {name: n for name, n in stats.sorted_counts(names).items() if name != judge.get("model")}
+    return {"judge": {**judge, "agreement": info.settings.get("judge_agreement"), "other_models": others}}
 
 
 def _flipping_steps(loaded: Loaded, repeats: int, logs: Logs) -> list[str]:

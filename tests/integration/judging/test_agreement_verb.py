@@ -82,9 +82,9 @@ def test_a_judge_that_does_not_exist_is_a_clear_error(labelled: Path, fault_serv
 
 def test_runs_of_pocket_phone_are_labelled_examples(tmp_path: Path, fault_server: ServerMaker) -> None:
     for model in ("oracle", "null"):
-        package.run(suite="pocket-online", model=f"builtin:{model}", limit=2, out=tmp_path / model)
+        package.run(suite="pocket-online", model=f"builtin:{model}", limit=1, out=tmp_path / model)
     examples = examples_of_run(tmp_path / "oracle").found + examples_of_run(tmp_path / "null").found
-    assert [e.label for e in examples] == [True] * 2 + [False] * 2
+    assert [e.label for e in examples] == [True, False]
     assert all(e.case.goal for e in examples)
     server = fault_server(seeing(lambda body, screens: "tapped" in texts(body)))
     runs = ("--from-run", tmp_path / "oracle", "--from-run", tmp_path / "null")
@@ -92,14 +92,14 @@ def test_runs_of_pocket_phone_are_labelled_examples(tmp_path: Path, fault_server
     done = sopbench("judge-agreement", *runs, *asked)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert (result["n"], result["accuracy"], result["kappa"]) == (4, 1.0, 1.0)
+    assert (result["n"], result["accuracy"], result["kappa"]) == (2, 1.0, 1.0)
 
 
 def test_episodes_that_ended_by_their_budget_are_left_out(tmp_path: Path) -> None:
     run = package.run(suite="pocket-online", model="builtin:null", limit=2, out=tmp_path / "run")
     lines = run.folder.journal_path.read_text().splitlines()
     ended = [json.loads(line) for line in lines]
-    ended[1]["said"] = None  # the end of the first episode, as where its steps ran out
+    next(line for line in ended if line.get("end"))["said"] = None  # as where an episode's steps ran out
     run.folder.journal_path.write_text("".join(json.dumps(line) + "\n" for line in ended))
     examples = examples_of_run(tmp_path / "run")
     assert len(examples.found) == 1

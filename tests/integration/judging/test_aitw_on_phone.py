@@ -114,6 +114,7 @@ def test_the_judge_decides_by_what_the_phone_shows(
     assert solved.summary["success"] == 100.0
     assert solved.summary["suite"] == "aitw-web[test,judge=org/vlm,words=1,simulated]"
     assert solved.info.facts["environment"]["judge"]["model"] == VLM
+    assert solved.summary["judge"]["other_models"] == {"tiny": 2}  # what the stand-in calls itself
     assert metrics_shown(solved.summary) == [("success, by the judge", "tsr")]
     print_summary(solved.summary)
     assert "judge agreement: not measured" in capsys.readouterr().out
@@ -123,7 +124,7 @@ def test_the_judge_decides_by_what_the_phone_shows(
     assert end.details["device"] == "sim-0"
     assert end.details["judge"]["reply"].startswith("I looked.")
     assert {p.stem for p in solved.folder.screens_path.iterdir()} >= set(end.details["judge"]["screens"])
-    told = texts(server.requests[1].body)  # the first was the probe
+    told = "".join(texts(got.body) for got in server.requests[1:])  # the first was the probe
     assert '"Make page 0 green"' in told
     assert "1. tapped at 50 % across, 50 % down" in told
 

@@ -66,6 +66,16 @@ def test_a_reply_without_a_plain_verdict_is_none(fault_server: ServerMaker, beha
     assert (judged.success, judged.why) == (None, why)
 
 
+@pytest.mark.parametrize("words", ["\ud800 seen\n", "\x00\x1b[2J\u202e", "x" * 3_000_000])
+def test_what_a_judge_says_can_be_kept_whatever_it_is(fault_server: ServerMaker, words: str) -> None:
+    server = fault_server(answer(words + '{"success": true}'))
+    with Judge("tiny", server.base_url) as judge:
+        judged = judge.judge(case(GREEN))
+    assert judged.reply.encode()
+    assert len(judged.reply) < 300_000
+    assert judged.success is (None if len(words) > 1000 else True)
+
+
 def test_a_judge_that_is_down_has_no_verdict() -> None:
     with (
         Judge("tiny", f"http://127.0.0.1:{closed_port()}/v1", max_attempts=2) as judge,
