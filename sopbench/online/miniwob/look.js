@@ -12,7 +12,11 @@
     return null;
   };
   const box = (r) => [r.left, r.top, r.width, r.height];
-  const hit = (e) => {
+  const hit = (e, over) => {
+    if (over) { // half hidden at an edge of what scrolls: to be scrolled first
+      const r = e.getBoundingClientRect(), o = over.getBoundingClientRect(), y = r.top + r.height / 2;
+      if (y < o.top + 2 || y > o.bottom - 2) return null;
+    }
     for (const r of e.getClientRects()) {
       for (const [fx, fy] of [[.5, .5], [.25, .5], [.75, .5], [.5, .25], [.5, .75], [.1, .1], [.9, .9], [.1, .9], [.9, .1]]) {
         const x = r.left + r.width * fx, y = r.top + r.height * fy;
@@ -34,7 +38,7 @@
       tag: e.tagName.toLowerCase(), id: short(e.id), classes: short(e.getAttribute('class')).split(/\s+/).filter(Boolean),
       text: short(e.innerText === undefined ? e.textContent : e.innerText).replace(/\s+/g, ' ').trim(),
       value: short(e.value), checked: e.checked === true || e.selected === true, disabled: e.disabled === true,
-      focused: document.activeElement === e, box: box(r), hit: hit(e), over: over ? box(over.getBoundingClientRect()) : null,
+      focused: document.activeElement === e, box: box(r), hit: hit(e, over), over: over ? box(over.getBoundingClientRect()) : null,
       colour: style.backgroundColor, attributes,
     });
     if (seen.length >= 400) break;
