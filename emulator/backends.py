@@ -165,7 +165,10 @@ def _maker(spec: Spec, screen: str, grpc: bool, python: Path | None) -> Make:
             f"attach-{slot}", spec.places[slot][1], spec.places[slot][0], grpc=_grpc_port(spec, slot) if grpc else None
         )
     from emulator.sim import SimDevice
+    from emulator.sim.screens.choosing import NAMES
 
+    if screen not in NAMES:
+        raise UsageError(f"no screen {screen[:60]!r}; there are {', '.join(NAMES)}")
     return lambda slot: SimDevice(f"sim-{slot}", screen, grpc=grpc, python=python)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import threading
 from pathlib import Path
@@ -30,7 +31,7 @@ def main() -> None:
         sys.exit("PANIC: the stand-in was told to die")
     if kind == "emulator":
         console = words[words.index("-ports") + 1].split(",")[0]
-        become(console, os.environ["ANDROID_ADB_SERVER_PORT"], tied=False)
+        become(console, words[words.index("-grpc") + 1], os.environ["ANDROID_ADB_SERVER_PORT"], tied=False)
     elif words[:2] == ["image", "inspect"]:
         if fault == "no-image":
             sys.exit("Error response from daemon: No such image: x")
@@ -40,13 +41,24 @@ def main() -> None:
     elif words[0] == "run":
         pairs = [words[place + 1].split(":") for place, word in enumerate(words) if word == "-p"]
         ports = {INSIDE[inside]: outside for _, outside, inside in pairs}
-        become(ports["console"], "1", tied="SOPBENCH_TIED=1" in words)
+        become(ports["console"], ports["grpc"], "1", tied="SOPBENCH_TIED=1" in words)
 
 
-def become(console: str, server: str, *, tied: bool) -> None:
+def greet_as_grpc(port: int) -> None:
+    """A greeting of HTTP/2 (an empty SETTINGS frame) to whoever comes: all that the health ladder asks for."""
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        while True:
+            wire, _ = listener.accept()
+            with wire:
+                wire.recv(64)
+                wire.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+
+
+def become(console: str, grpc: str, server: str, *, tied: bool) -> None:
     sys.path.insert(0, str(ROOT))
     from emulator.sim.__main__ import main as phone
 
+    threading.Thread(target=greet_as_grpc, args=(int(grpc),), daemon=True).start()
     if tied:  # as the container's start script does: the pipe's end is the device's end
 
         def watch() -> None:

@@ -15,6 +15,7 @@ from emulator import kvm
 from emulator.avd import AvdDevice
 from emulator.device import DeviceFailed
 from emulator.docker import DockerDevice
+from emulator.fleet import Fleet
 from tests.integration.devices.conftest import StandIns
 
 Keep = Callable[[Any], Any]
@@ -104,7 +105,8 @@ def test_a_clone_has_one_holder_and_a_running_golden_is_not_copied(avd: Avd, avd
     first.start(within=30)
     with pytest.raises(DeviceFailed, match="belongs to another run"):
         second.start(within=10)
-    assert first.health(within=5).failed in (None, "grpc")
+    health = first.health(within=5)
+    assert (health.ok, health.passed) == (True, ("process", "adb", "boot", "screen", "grpc"))
 
 
 def test_read_only_shares_the_golden_and_saves_nothing(avd: Avd, standins: StandIns) -> None:
@@ -155,6 +157,23 @@ def test_a_container_publishes_on_loopback_and_ends_with_its_owner(standins: Sta
     assert not any(alive(pid) for pid in pids)
     [removed] = standins.calls("docker", "rm")
     assert removed["words"] == ["rm", "-f", words[words.index("--name") + 1]]
+
+
+def test_a_fleet_mends_clones_and_containers(avd: Avd, standins: StandIns, keep: Keep) -> None:
+    devices = [avd(23), keep(DockerDevice("docker-24", 24, docker=standins.docker))]
+    began: list[str] = []
+    with Fleet(lambda slot: devices[slot], 2, prepare=lambda device: began.append(device.name)) as fleet:
+        assert fleet.wait_until_up(60)
+        lent = [fleet.lend(30), fleet.lend(30)]
+        assert {device.name for device in lent} == set(began) == {"avd-23", "docker-24"}
+        for device in lent:
+            os.kill(device.pids[0], signal.SIGKILL)
+            fleet.give_back(device, broken=True)
+        again = [fleet.lend(60), fleet.lend(60)]
+        assert all(device.health().ok for device in again)
+        pids = [pid for device in again for pid in device.pids]
+        assert len(pids) == 4
+    assert not any(alive(pid) for pid in pids)
 
 
 @pytest.mark.parametrize(("fault", "words"), [("no-image", "docker build"), ("no-daemon", "start its daemon")])
