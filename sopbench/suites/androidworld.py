@@ -51,7 +51,7 @@ class AndroidWorldSuite(Suite):
     def backend(self) -> str | None:
         """The kind of devices that was asked for."""
         devices = self.options.devices
-        return devices.partition(":")[0] if devices else None
+        return devices.strip().partition(":")[0] if devices else None
 
     def _load(self, source: DataSource, limit: int | None) -> Loaded:
         from sopbench.online.androidworld.install import installed

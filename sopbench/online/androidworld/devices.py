@@ -37,7 +37,7 @@ def phone_python() -> Path | None:
 
 def chosen(devices: str) -> Chosen:
     """The devices that `--devices` names, none of them started. Raises `UsageError`."""
-    python = phone_python() if devices.startswith("sim") else None
+    python = phone_python() if devices.strip().startswith("sim:") else None
     return devices_named(devices, screen="androidworld", grpc=True, python=python)
 
 

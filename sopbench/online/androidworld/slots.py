@@ -20,6 +20,8 @@ LEND: Final = 1800.0
 """Seconds that an episode waits for a device: a first set-up of the apps is in them."""
 SETUP: Final = 3600.0
 SIMULATED: Final = "sim"
+SIMULATED_HARDWARE: Final = "sopbench_sim"
+"""What a simulated phone says, however it is reached (emulator/sim/android.py)."""
 SIMULATED_SLEEP: Final = 0.1
 """Seconds that upstream's pauses last on a simulated phone, which has nothing to wait for."""
 
@@ -98,10 +100,15 @@ class Slots:
 
 def attach(bridge: Bridge, device: Device, adb: str, apks: Path) -> None:
     """Connect the two. Raises `EnvironmentFailed`."""
+    simulated = device.facts.backend == SIMULATED
+    if not simulated and device.shell("getprop", "ro.hardware").text == SIMULATED_HARDWARE:
+        raise DeviceFailed(
+            "unsupported",
+            f"{device.name} is a simulated phone, whose numbers are not AndroidWorld's: use --devices sim:N",
+        )
     address = device.address
     if address.console_port is None or address.grpc_port is None:
         raise DeviceFailed("unsupported", f"{device.name} has no console and gRPC ports, which AndroidWorld needs")
-    simulated = device.facts.backend == SIMULATED
     bridge.ask(
         "attach",
         ATTACH,
