@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from emulator.adb import AdbClient, AdbServer
 from emulator.adb_device import AdbDevice
+from emulator.android_hands import AndroidHands
 from emulator.device import Address, Device, DeviceFailed, Facts, FailureKind
 from emulator.fleet.service import MAX_LINE
 from emulator.fleet.state import FleetError, StateFolder
@@ -149,7 +150,8 @@ class RemoteFleet:
         client = FleetClient(self._state)
         allowed = 600.0 if within is None else within
         try:
-            device = LentDevice(client.ask("lend", allowed + GRACE, within=allowed)["device"], client)
+            told = client.ask("lend", allowed + GRACE, within=allowed)["device"]
+            device = (LentPhone if told["backend"] == "sim" else LentAndroid)(told, client)
         except FleetError as error:
             client.close()
             raise DeviceFailed("offline", str(error)) from error
@@ -228,13 +230,6 @@ class LentDevice(AdbDevice):
     def pids(self) -> tuple[int, ...]:
         return self._pids
 
-    def package_of(self, app: str) -> str | None:
-        if self._facts.backend != "sim" or not str(self._facts.details.get("screen")).startswith("pocket"):
-            return None
-        from emulator.sim.device import pocket_package
-
-        return pocket_package(app)
-
     def start(self, *, within: float | None = None) -> None:
         return
 
@@ -263,3 +258,18 @@ class LentDevice(AdbDevice):
 
     def _gone(self) -> FailureKind | None:
         return None
+
+
+class LentPhone(LentDevice):
+    """A simulated phone."""
+
+    def package_of(self, app: str) -> str | None:
+        if not str(self.facts.details.get("screen")).startswith("pocket"):
+            return None
+        from emulator.sim.device import pocket_package
+
+        return pocket_package(app)
+
+
+class LentAndroid(AndroidHands, LentDevice):
+    """A device of real Android."""

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from emulator.backends import devices_from
 from emulator.device import Device, DeviceFailed
-from emulator.fleet.choosing import devices_named
 from emulator.fleet.fleet import Fleet
 from emulator.fleet.rules import Rules
 from emulator.fleet.state import FleetError, Record, StateFolder
@@ -190,10 +190,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     mark = os.environ.get(MARK, "")
     try:
-        chosen = devices_named(options.devices, screen=options.screen, grpc=options.grpc, python=options.python)
+        make, count = devices_from(options.devices, screen=options.screen, grpc=options.grpc, python=options.python)
         fleet = Fleet(
-            chosen.make,
-            chosen.count,
+            make,
+            count,
             rules=Rules(check_every=options.check_every),
             listener=_log,
             guard=Guard(mark),

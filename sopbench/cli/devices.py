@@ -69,13 +69,13 @@ def register(app: typer.Typer) -> None:
         state: StateOption = None,
         as_json: JsonOption = False,
     ) -> None:
-        from emulator.fleet.choosing import devices_named
+        from emulator.backends import devices_from
         from emulator.fleet.client import bring_up
         from sopbench.cli.terminal import console, print_json
         from sopbench.errors import EXIT_UNSCORED
 
         folder = _folder(state)
-        devices_named(backend, screen=screen, grpc=grpc, python=python)
+        devices_from(backend, screen=screen, grpc=grpc, python=python)
         words = ["--devices", backend, "--screen", screen, "--check-every", str(check_every)]
         words += ["--grpc"] if grpc else []
         words += ["--python", str(python.absolute())] if python else []

@@ -106,6 +106,11 @@ class AitwSuite(Suite):
         kept = agreement_of(self.judge_model)
         return {"judge_agreement": kept.as_settings() if kept else None}
 
+    def at_once(self) -> int | None:
+        from emulator.backends import parse
+
+        return parse(self.options.devices).count if self.options.devices else None
+
     def open(self, slots: int) -> None:
         from sopbench.judging.judge import Judge, JudgeFailed, judge_key
         from sopbench.judging.kept import warn_unmeasured

@@ -89,7 +89,7 @@ class AndroidWorldSuite(Suite):
     def at_once(self) -> int | None:
         from sopbench.online.androidworld.devices import chosen
 
-        return chosen(self.options.devices).count if self.options.devices else None
+        return chosen(self.options.devices)[1] if self.options.devices else None
 
     def open(self, slots: int) -> None:
         from sopbench.online.androidworld import apks

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from emulator.backends import devices_from
 from emulator.fleet import Fleet
-from emulator.fleet.choosing import devices_named
 
 
 def fleet_for(devices: str, slots: int) -> Fleet:
     """The devices that `--devices` names, never more than `slots`; each is handed out with its clean snapshot loaded. Raises `UsageError`."""
-    chosen = devices_named(devices, screen="chromium")
-    return Fleet(chosen.make, min(chosen.count, max(1, slots)))
+    make, count = devices_from(devices, screen="chromium")
+    return Fleet(make, min(count, max(1, slots)))

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from emulator.backends import Make, devices_from
 from emulator.fleet import Fleet
-from emulator.fleet.choosing import Chosen, devices_named
 from sopbench.errors import UsageError
 from sopbench.online.androidworld.slots import prepare
 
@@ -35,13 +35,13 @@ def phone_python() -> Path | None:
     )
 
 
-def chosen(devices: str) -> Chosen:
-    """The devices that `--devices` names, none of them started. Raises `UsageError`."""
+def chosen(devices: str) -> tuple[Make, int]:
+    """A maker of the devices that `--devices` names, and their number. Raises `UsageError`."""
     python = phone_python() if devices.strip().startswith("sim:") else None
-    return devices_named(devices, screen="androidworld", grpc=True, python=python)
+    return devices_from(devices, screen="androidworld", grpc=True, python=python)
 
 
 def fleet_of(devices: str, slots: int, python: Path, apks: Path) -> Fleet:
     """A fleet of them, never more than `slots`, which sets AndroidWorld up on each. `python` is of AndroidWorld's environment."""
-    which = chosen(devices)
-    return Fleet(which.make, max(1, min(which.count, slots)), prepare=partial(prepare, python, apks))
+    make, count = chosen(devices)
+    return Fleet(make, max(1, min(count, slots)), prepare=partial(prepare, python, apks))

@@ -14,8 +14,8 @@ import psutil
 import pytest
 from commands import assert_clear_error, sopbench
 
+from emulator.backends import devices_from
 from emulator.device import DeviceFailed
-from emulator.fleet.choosing import devices_named
 from emulator.fleet.client import FleetClient, LentDevice, RemoteFleet, bring_down
 from emulator.fleet.state import FleetError, StateFolder
 from sopbench.actions import Open
@@ -82,7 +82,7 @@ def test_up_status_logs_down(state: StateFolder) -> None:
 )
 def test_words_that_name_no_devices_are_told(words: str) -> None:
     with pytest.raises(SopbenchError, match="sim:"):
-        devices_named(words)
+        devices_from(words)
 
 
 def test_a_wrong_word_starts_nothing(tmp_path: Path) -> None:
