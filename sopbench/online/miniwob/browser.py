@@ -20,7 +20,9 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +34,7 @@ from sopbench.online.miniwob.processes import Process, descendants, kill, proces
 
 if TYPE_CHECKING:
     from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
 
 VIEWPORT: Final = Size(216, 480)
 """In CSS pixels."""
@@ -136,11 +139,15 @@ class Browser:
         options.unhandled_prompt_behavior = "dismiss"
         # a session of its own: Ctrl-C in the terminal is the run's to handle, which closes what it opened
         service = Service(driver, env={**os.environ, "TZ": "UTC"}, popen_kw={"start_new_session": True})
+        too_late = threading.Timer(START_SECONDS, _end, [service])
+        too_late.daemon = True
+        too_late.start()
         try:
             self._driver = webdriver.Chrome(options=options, service=service)
         except (WebDriverException, HTTPError, OSError) as error:
             raise EnvironmentFailed("browser_no_start", f"Chromium did not start: {_said(error)}") from error
         finally:
+            too_late.cancel()
             started = getattr(service, "process", None)
             self._service = process(started.pid) if started is not None else None
             self._below = self._family()
@@ -252,10 +259,21 @@ class Browser:
             kill(doomed)
         elif driver is not None:  # no /proc to find them in
             driver.quit()
-        if driver is not None:
-            driver.service.stop()
+        started = getattr(driver.service, "process", None) if driver is not None else None
+        if started is not None:
+            with suppress(subprocess.TimeoutExpired):  # a process that cannot be killed is not ours to wait for
+                started.wait(5)
         self._service, self._below = None, []
         shutil.rmtree(self._profile, ignore_errors=True)
+
+
+def _end(service: Service) -> None:
+    """End a driver that does not come to an end with its start: whoever waits for it gets an error."""
+    end = time.monotonic() + CALL_SECONDS
+    while (started := getattr(service, "process", None)) is None and time.monotonic() < end:
+        time.sleep(0.02)
+    if started is not None:
+        kill([p for p in (*descendants([started.pid]), process(started.pid)) if p is not None])
 
 
 def _said(error: Exception) -> str:

@@ -15,6 +15,7 @@ import sopbench
 from sopbench.actions import Click, Wait
 from sopbench.geometry import Point
 from sopbench.online.base import EnvironmentFailed
+from sopbench.online.miniwob import browser
 from sopbench.online.miniwob.browser import Browser
 from sopbench.online.miniwob.environment import MAX_GOAL, MiniwobEnvironment
 from sopbench.online.miniwob.pool import Browsers
@@ -117,12 +118,21 @@ def test_a_hostile_page_is_bounded(tmp_path: Path) -> None:
         talking.close()
 
 
+def test_a_browser_that_does_not_come_up_in_time_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser, "START_SECONDS", 0.05)
+    before = {p.pid for p in chromes()}
+    with pytest.raises(EnvironmentFailed) as failure:
+        Browser(html_folder())
+    assert failure.value.kind == "browser_no_start"
+    assert {p.pid for p in chromes()} <= before
+
+
 def test_closing_ends_every_process_and_leaves_no_folder() -> None:
     pool = Browsers(2, html_folder())
     lent = [pool.lend(), pool.lend()]
-    processes = [process for browser in lent for process in browser.processes]
+    processes = [process for one in lent for process in one.processes]
     assert len(processes) >= 4
-    assert len({browser.pid for browser in lent}) == 2
+    assert len({one.pid for one in lent}) == 2
     with pytest.raises(EnvironmentFailed, match="no browser was free"):
         pool.lend(within=0.1)
     pool.close()
