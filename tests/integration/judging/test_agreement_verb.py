@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -80,29 +81,33 @@ def test_a_judge_that_does_not_exist_is_a_clear_error(labelled: Path, fault_serv
     assert_clear_error(sopbench("judge-agreement", labelled), "--judge-model NAME")
 
 
-def test_runs_of_pocket_phone_are_labelled_examples(tmp_path: Path, fault_server: ServerMaker) -> None:
-    for model in ("oracle", "null"):
-        package.run(suite="pocket-online", model=f"builtin:{model}", limit=1, out=tmp_path / model)
-    examples = examples_of_run(tmp_path / "oracle").found + examples_of_run(tmp_path / "null").found
-    assert [e.label for e in examples] == [True, False]
-    assert all(e.case.goal for e in examples)
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Live runs of PocketPhone: the oracle solves its task, the null agent none."""
+    folder = tmp_path_factory.mktemp("runs")
+    for model, limit in (("oracle", 1), ("null", 2)):
+        package.run(suite="pocket-online", model=f"builtin:{model}", limit=limit, out=folder / model)
+    return {model: folder / model for model in ("oracle", "null")}
+
+
+def test_runs_of_pocket_phone_are_labelled_examples(runs: dict[str, Path], fault_server: ServerMaker) -> None:
     server = fault_server(seeing(lambda body, screens: "tapped" in texts(body)))
-    runs = ("--from-run", tmp_path / "oracle", "--from-run", tmp_path / "null")
+    sources = ("--from-run", runs["oracle"], "--from-run", runs["null"])
     asked = ("--judge-model", "tiny", "--judge-base-url", server.base_url, "--no-keep", "--json")
-    done = sopbench("judge-agreement", *runs, *asked)
+    done = sopbench("judge-agreement", *sources, *asked)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert (result["n"], result["accuracy"], result["kappa"]) == (2, 1.0, 1.0)
+    assert (result["n"], result["accuracy"], result["kappa"]) == (3, 1.0, 1.0)
+    assert result["confusion"]["labelled_success_judged_success"] == 1
 
 
-def test_episodes_that_ended_by_their_budget_are_left_out(tmp_path: Path) -> None:
-    run = package.run(suite="pocket-online", model="builtin:null", limit=2, out=tmp_path / "run")
-    lines = run.folder.journal_path.read_text().splitlines()
-    ended = [json.loads(line) for line in lines]
-    next(line for line in ended if line.get("end"))["said"] = None  # as where an episode's steps ran out
-    run.folder.journal_path.write_text("".join(json.dumps(line) + "\n" for line in ended))
+def test_episodes_that_ended_by_their_budget_are_left_out(runs: dict[str, Path], tmp_path: Path) -> None:
+    journal = shutil.copytree(runs["null"], tmp_path / "run") / "steps.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    next(line for line in lines if line.get("end"))["said"] = None  # as where an episode's steps ran out
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     examples = examples_of_run(tmp_path / "run")
-    assert len(examples.found) == 1
+    assert [e.label for e in examples.found] == [False]
     assert examples.left_out == {"ended by its budget, so its last screen stands in no request": 1}
 
 
