@@ -10,7 +10,14 @@ from sopbench.runs.fingerprint import fingerprint
 from sopbench.runs.folder import RunInfo
 from sopbench.runs.records import AttemptRecord, EpisodeEnd, FailureRecord, StepRecord
 
-KEPT_SETTINGS: Final = ("concurrency", "adaptive", "attempt_timeout", "deadline", "max_attempts", "environment_attempts")
+KEPT_SETTINGS: Final = (
+    "concurrency",
+    "adaptive",
+    "attempt_timeout",
+    "deadline",
+    "max_attempts",
+    "environment_attempts",
+)
 """Settings that tell how a run was made and nothing about where."""
 ENDPOINT: Final = "endpoint"
 """What stands in the place of an endpoint's address."""

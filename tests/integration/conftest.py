@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from fault_server import Behaviour, FaultServer
-
-ServerMaker = Callable[..., FaultServer]
+from fault_server import Behaviour, FaultServer, ServerMaker
 
 
 @pytest.fixture

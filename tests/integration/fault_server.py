@@ -333,3 +333,7 @@ def _cut(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("data:"):
         return value[:40]
     return value
+
+
+ServerMaker = Callable[..., FaultServer]
+"""The fixture `fault_server` of `conftest.py`."""

@@ -13,10 +13,10 @@ SCRIPT = Path(__file__).resolve().parents[3] / "emulator" / "docker" / "entrypoi
 
 @pytest.fixture
 def world(tmp_path: Path) -> dict[str, str]:
-    """Programs by name on a path of their own; `emulator.calls` keeps the emulator's words."""
+    """Programs by name on a path of their own; `emulator.calls` keeps the emulator's words, which it also says aloud."""
     calls = tmp_path / "emulator.calls"
     programs = {
-        "emulator": f'echo "$*" >> "{calls}"; case "$1" in -accel-check) exit "${{CHECK:-0}}";; esac; exec sleep 30',
+        "emulator": f'echo "$*" >> "{calls}"; echo "stand-in: $*" >&2; case "$1" in -accel-check) exit "${{CHECK:-0}}";; esac; exec sleep 30',
         "adb": 'case "$*" in *boot_completed*) echo "${BOOTED:-1}";; esac',
         "socat": "exec sleep 30",
     }
@@ -70,7 +70,7 @@ def test_software_is_said_and_the_container_ends_with_its_owner(world: dict[str,
 def test_kvm_that_does_not_boot_is_replaced_or_refused(world: dict[str, str]) -> None:
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         pytest.skip("this user may not open /dev/kvm: the script does not get as far as a boot")
-    run(world, until="in software", BOOTED="0")
+    run(world, until="-accel off", BOOTED="0")
     assert [line.partition("-accel ")[2].split()[0] for line in started(world)] == ["on", "off"]
     code, said = run(world, until="giving up", SOPBENCH_ACCEL="on", CHECK="1")
     assert code == 1

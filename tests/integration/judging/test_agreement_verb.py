@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from commands import assert_clear_error, sopbench
-from conftest import ServerMaker
-from fault_server import VLLM_NO_SUCH_MODEL, answer, closed_port, refuse
+from fault_server import VLLM_NO_SUCH_MODEL, ServerMaker, answer, closed_port, refuse
 from judge_server import green, seeing, texts
 from PIL import Image
 

@@ -12,8 +12,7 @@ from threading import Thread
 from typing import Any, ClassVar
 
 import pytest
-from conftest import ServerMaker
-from fault_server import Behaviour, answer, closed_port, refuse
+from fault_server import Behaviour, ServerMaker, answer, closed_port, refuse
 from judge_server import green, seeing, texts
 
 import sopbench

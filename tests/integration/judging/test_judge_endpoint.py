@@ -7,8 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import ServerMaker
-from fault_server import VLLM_NO_SUCH_MODEL, answer, closed_port, raw, refuse, silence, status
+from fault_server import VLLM_NO_SUCH_MODEL, ServerMaker, answer, closed_port, raw, refuse, silence, status
 from judge_server import green, seeing
 from PIL import Image
 
