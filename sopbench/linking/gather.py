@@ -8,6 +8,7 @@ from typing import Any
 
 from sopbench.api import Run
 from sopbench.errors import UsageError, command
+from sopbench.runs.compare import shared_facts
 
 PROTOCOLS = ("static", "semi_online", "online")
 METRICS: dict[str, tuple[str, str]] = {
@@ -71,9 +72,9 @@ def gather(runs: Sequence[Run]) -> list[Model]:
 
 
 def _same_column(run: Run, shared: dict[str, tuple[Run, Mapping[str, Any]]]) -> None:
-    """Runs of one protocol stand in one column only if they are on the same data under the same profile."""
+    """Runs of one protocol stand in one column only if they are on the same data under the same profile, and judged by the same judge if by any."""
     facts = run.info.facts
-    mine = {key: facts.get(key) for key in ("data_sha256", "ids_sha256", "profile", "static")}
+    mine = shared_facts(facts)
     first, theirs = shared.setdefault(str(facts["protocol"]), (run, mine))
     odd = [key for key in mine if mine[key] != theirs[key]]
     if odd:

@@ -66,6 +66,7 @@ _SEMI_ONLINE = (
     ("tsr", "TSR", "task success: trajectories matched to the end"),
 )
 _ONLINE = (("success", "Success", "tasks that the environment itself found solved"),)
+_JUDGED = (("success", "Success, by the judge", "tasks that the VLM named under Environment found carried out"),)
 _STEPS = (
     ("sr", "SR", "step success: steps that match, of all steps"),
     ("tm", "TM", "type match: steps whose action type is the expert's, of all steps"),
@@ -77,7 +78,9 @@ _GROUNDING = (("accuracy", "Accuracy", "clicks inside the target's box, of all t
 def _metrics(facts: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
     if facts.get("protocol") == "static":
         return _GROUNDING if plain.mapping(facts.get("static")).get("metrics") == "accuracy" else _STEPS
-    return _ONLINE if facts.get("protocol") == "online" else _SEMI_ONLINE
+    if facts.get("protocol") == "online":
+        return _JUDGED if plain.mapping(facts.get("environment")).get("judge") else _ONLINE
+    return _SEMI_ONLINE
 
 
 def _headline(summary: Mapping[str, Any], metrics: tuple[tuple[str, str, str], ...]) -> list[plain.Plain]:

@@ -19,9 +19,17 @@ SAME = ("protocol", "data_sha256", "ids_sha256", "profile", "static")
 them, since the data is; nor is what happens after the first mismatch, since no headline counts it."""
 
 
+def shared_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """`SAME`, and of live environments whose verdict it was (a VLM's, asked in certain words, is a metric of its own) and whether the devices were simulated."""
+    environment = facts.get("environment") or {}
+    simulated = any(isinstance(own, Mapping) and own.get("simulated") is True for own in environment.values())
+    return {key: facts.get(key) for key in SAME} | {"judge": environment.get("judge"), "simulated": simulated}
+
+
 def _way_out(a: Run, b: Run) -> str:
     """What to do where only the profiles differ: the replies are there to be judged again."""
-    if [key for key in SAME if a.info.facts.get(key) != b.info.facts.get(key)] != ["profile"]:
+    mine, theirs = shared_facts(a.info.facts), shared_facts(b.info.facts)
+    if [key for key in mine if mine[key] != theirs[key]] != ["profile"]:
         return ""
     profile = str(a.info.facts["profile"]["id"]).partition("@")[0]
     return (
@@ -33,8 +41,8 @@ def compare(a: Run, b: Run) -> dict[str, Any]:
     """Paired comparison (b minus a, in percent points). Raises `FingerprintMismatch` where the two are not on the same data, trajectories and profile."""
     facts_a, facts_b = a.info.facts, b.info.facts
     require_same(
-        {key: facts_a.get(key) for key in SAME},
-        {key: facts_b.get(key) for key in SAME},
+        shared_facts(facts_a),
+        shared_facts(facts_b),
         what=f"{a.path} and {b.path} cannot be compared",
         sides="first run / second run",
         hint=_way_out(a, b),
