@@ -45,7 +45,7 @@ def one(phone: SimDevice, driver: Driver, task: dict[str, Any], solver: Solver) 
         goal, params = task["goal"], driver("params")["params"]
         try:
             solver(Work(name, goal, params, phone, driver.answer))
-            driver("screen")  # as a run looks once more after the last act; until then the forest may be older than that
+            driver("screen")  # as a run does after the last act: until then the forest may be older than that
             return Solved(name, before, driver.score(), time.monotonic() - began)
         finally:
             driver("tear_down")
