@@ -220,7 +220,7 @@ class _Session:
                 environment_attempts=config.environment_attempts,
             )
             crew = self._crew(adapter, facts["images"], folder)
-            async with _opened(suite, 0 if crew else min(concurrency, len(loaded.ids) * config.repeats)):
+            async with _opened(suite, 0 if crew else min(concurrency, _live_left(folder, loaded, config.repeats))):
                 wall, stopped = await _play(plan, folder, self.listener, crew)
         finally:
             if policy is not self.policy:
@@ -273,6 +273,13 @@ class _Session:
 def _plain(name: str) -> str:
     """`name` as part of a file's name."""
     return "".join(c if c.isalnum() or c in "-._" else "-" for c in name)[:40]
+
+
+def _live_left(folder: RunFolder, loaded: Loaded, repeats: int) -> int:
+    """How many online episodes have no verdict yet."""
+    ends = {key: log.end for key, log in folder.episodes().items()} if loaded.tasks else {}
+    played = [ends.get((task.id, repeat)) for task in loaded.tasks for repeat in range(repeats)]
+    return sum(end is None or end.outcome != "scored" for end in played)
 
 
 @asynccontextmanager

@@ -98,7 +98,7 @@ def _trajectories(files: Mapping[str, bytes], page: Path, source: DataSource | N
     """The report of the run, made from the submission's own lines in a folder that is thrown away."""
     from sopbench.api import Run
     from sopbench.report import write_report
-    from sopbench.suites import SUITES, trajectories_of
+    from sopbench.suites import get_suite, trajectories_of
 
     with tempfile.TemporaryDirectory(prefix="sopbench-board-") as place:
         run = Path(place)
@@ -108,7 +108,7 @@ def _trajectories(files: Mapping[str, bytes], page: Path, source: DataSource | N
         with (run / "steps.jsonl").open("wb") as journal:
             journal.writelines(line + b"\n" for line in journal_lines(files[STEPS]))
         info = Run(run).info
-        needs = SUITES[info.facts["suite"]].needs_data
+        needs = get_suite(info.facts["suite"]).needs_data
         try:
             found = trajectories_of(info, source if needs else DataSource())
         except SopbenchError:

@@ -92,6 +92,8 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_what_a_suite_opens_is_closed_and_what_it_tells_is_kept(tmp_path: Path, watched: list[str]) -> None:
     run = sopbench.run(suite="pocket-online", model="builtin:oracle", limit=2, concurrency=16, out=tmp_path / "run")
     assert watched == ["open 2", "close"]
+    assert api.resume(run.path).summary["success"] == 100.0
+    assert watched == ["open 2", "close"], "a finished run opens nothing"
     assert run.info.facts["environment"] == {"built_of": "wood"}
     ends = [json.loads(line) for line in run.folder.journal_path.read_text().splitlines() if '"end":true' in line]
     assert {(end["goal"].partition(" ")[0], end["details"]["raw"]) for end in ends} == {("please:", 0.5)}
