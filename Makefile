@@ -2,7 +2,7 @@
 BIN := .venv/bin
 TRAIN := .venv-train/bin
 
-.PHONY: help setup setup-train setup-android demo link-demo site lint test test-train study e2e bench clean
+.PHONY: help setup setup-train setup-android demo link-demo site lint test test-train androidworld-check study e2e bench clean
 
 help:
 	@echo "make demo         play PocketPhone and write the report; then agents with known faults in three protocols (about 75 s)"
@@ -10,6 +10,7 @@ help:
 	@echo "make site         verify every submission in leaderboards/ and build the boards' page in out/site"
 	@echo "make test         lint, type-check and run all tests, with coverage; the trainer's in an environment of their own"
 	@echo "make test-train   the trainer's tests alone (makes .venv-train)"
+	@echo "make androidworld-check CHECKOUT=DIR [PYTHON=..]   AndroidWorld's own tasks on the simulated phone (DIR: a checkout, or what androidworld install made)"
 	@echo "make study        teach a tiny model by SFT, offline and semi-online RL, and compare (hours; goes on where it was stopped)"
 	@echo "make e2e          run the harness against a real vLLM server (a tiny model made here)"
 	@echo "make bench        print the throughput of the harness and of the converter"
@@ -47,6 +48,9 @@ test:
 
 test-train: setup-train
 	$(TRAIN)/pytest -n 2 --dist loadfile tests/train
+
+androidworld-check: setup-android
+	SOPBENCH_ANDROIDWORLD=$(CHECKOUT) SOPBENCH_ANDROIDWORLD_PYTHON=$(PYTHON) $(BIN)/pytest tests/androidworld -s
 
 study: setup-train
 	$(TRAIN)/python -m uis1_train.tiny study --out out/study

@@ -22,8 +22,8 @@ SETUP: Final = 3600.0
 SIMULATED: Final = "sim"
 SIMULATED_HARDWARE: Final = "sopbench_sim"
 """What a simulated phone says, however it is reached (emulator/sim/android.py)."""
-SIMULATED_SLEEP: Final = 0.1
-"""Seconds that upstream's pauses last on a simulated phone, which has nothing to wait for."""
+SIMULATED_SLEEP: Final = 0.2
+"""Seconds that upstream's pauses last on a simulated phone. Its forwarder sends a tree every 0.15 s, and upstream asks for one five times: shorter pauses find none."""
 
 
 class Lender(Protocol):
