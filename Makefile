@@ -63,6 +63,7 @@ bench: setup
 	$(BIN)/python -m tests.benchmarks.bench_throughput
 	$(BIN)/python -m tests.benchmarks.bench_convert
 	$(BIN)/python -m tests.benchmarks.bench_phone
+	$(BIN)/python -m tests.benchmarks.bench_miniwob
 	$(BIN)/python -m tests.benchmarks.bench_learning_signal
 	$(BIN)/python -m tests.benchmarks.bench_rollout_barrier --speed 20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sopbench.errors import UsageError
@@ -56,6 +57,10 @@ class MiniwobSuite(Suite):
             "chromium": chromium_version(),
             "viewport": f"{VIEWPORT}@{SCALE}",
         }
+
+    def at_once(self) -> int | None:
+        """Two browsers a core: one draws while the other waits for its model."""
+        return 2 * (os.cpu_count() or 1)
 
     def open(self, slots: int) -> None:
         from sopbench.online.miniwob.browser import programs
