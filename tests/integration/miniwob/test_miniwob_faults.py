@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 import time
 from pathlib import Path
 
@@ -135,18 +134,19 @@ def test_closing_ends_every_process_and_leaves_no_folder() -> None:
     assert len({one.pid for one in lent}) == 2
     with pytest.raises(EnvironmentFailed, match="no browser was free"):
         pool.lend(within=0.1)
+    profiles = [_profile(one.pid) for one in lent]
+    assert all(profile.is_dir() for profile in profiles)
     pool.close()
     assert alive(processes) == []
-    assert not [
-        p for p in Path(tempfile.gettempdir()).glob("sopbench-miniwob-*") if (p / "Default").exists() and _fresh(p)
-    ]
+    assert not [profile for profile in profiles if profile.exists()]
     with pytest.raises(EnvironmentFailed, match="closed already"):
         pool.lend()
 
 
-def _fresh(profile: Path) -> bool:
-    """Whether a process of ours still uses the profile."""
-    return any(str(profile) in " ".join(p.cmdline()) for p in chromes())
+def _profile(pid: int | None) -> Path:
+    """The folder that a browser was told to keep its profile in."""
+    [word] = [w for w in psutil.Process(pid).cmdline() if w.startswith("--user-data-dir=")]
+    return Path(word.partition("=")[2])
 
 
 def test_a_run_outlives_a_killed_browser(tmp_path: Path) -> None:

@@ -37,8 +37,10 @@ class Browser:
         return self.driver.execute_script("return " + code, *args)
 
     def keys(self, *keys: str) -> None:
+        """One after the other, each when the page is done with the last: a new address is routed in a task of its own."""
         for key in keys:
             ActionChains(self.driver).send_keys(key).perform()
+            self.driver.execute_async_script("const done = arguments[0]; setTimeout(() => setTimeout(done))")
 
     def click(self, selector: str) -> None:
         self.driver.execute_script("document.querySelector(arguments[0]).click()", selector)
