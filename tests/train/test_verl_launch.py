@@ -81,7 +81,7 @@ def test_a_worker_tries_again_and_then_says_what_is_wrong(node: Any) -> None:
     code, said, calls = node("true", NODE_RANK="1", RAY_EXIT="1", JOIN_TIMEOUT="1")
     assert code == 2
     assert "no Ray head at 10.0.0.1:6379 after 1 s" in said
-    assert len(calls) > 2
+    assert len(calls) >= 2
 
 
 @pytest.mark.parametrize(
