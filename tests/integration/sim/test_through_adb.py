@@ -16,15 +16,26 @@ from sopbench.runs.records import EpisodeEnd, StepRecord
 TASKS = ("notes.*", "clock.*", "files.*")
 
 
-def ours() -> list[psutil.Process]:
-    """Simulated phones and adb servers that this process has started."""
-    return [
-        p for p in psutil.Process().children(recursive=True) if p.is_running() and p.status() != psutil.STATUS_ZOMBIE
-    ]
+def ours() -> set[psutil.Process]:
+    """Simulated phones and adb servers below this process; other tests may have some, too."""
+    found = set()
+    for process in psutil.Process().children(recursive=True):
+        try:
+            words = process.cmdline()
+        except psutil.Error:  # it has just ended
+            continue
+        if "emulator.sim" in words or (words and Path(words[0]).name == "adb"):
+            found.add(process)
+    return found
+
+
+@pytest.fixture
+def before() -> set[psutil.Process]:
+    return ours()
 
 
 @pytest.mark.parametrize("suite", ["pocket-online", "pocket-large-heldout-online"])
-def test_both_routes_give_the_same_run(adb: Path, tmp_path: Path, suite: str) -> None:
+def test_both_routes_give_the_same_run(adb: Path, tmp_path: Path, before: set[psutil.Process], suite: str) -> None:
     asked = {"suite": suite, "model": "builtin:noisy", "seed": 3, "limit": 12, "concurrency": 2}
     near = sopbench.run(**asked, out=tmp_path / "near")
     far = sopbench.run(**asked, options={"through": "adb"}, out=tmp_path / "far")
@@ -40,16 +51,16 @@ def test_both_routes_give_the_same_run(adb: Path, tmp_path: Path, suite: str) ->
         return [(r.episode, r.step, r.prompt_sha256, r.images, r.reply) for r in records if isinstance(r, StepRecord)]
 
     assert sorted(told(far)) == sorted(told(near))
-    assert ours() == []
+    assert ours() - before == set()
 
 
-def test_a_phone_that_dies_costs_its_episode_nothing(adb: Path, tmp_path: Path) -> None:
+def test_a_phone_that_dies_costs_its_episode_nothing(adb: Path, tmp_path: Path, before: set[psutil.Process]) -> None:
     killed: list[int] = []
 
     def killer(progress: Progress) -> None:
         """Kill the phones once some steps are played: whoever is at play meets it."""
         if progress.steps >= 8 and not killed:
-            for process in ours():
+            for process in ours() - before:
                 if "emulator.sim" in process.cmdline():
                     os.kill(process.pid, signal.SIGKILL)
                     killed.append(process.pid)
@@ -70,7 +81,7 @@ def test_a_phone_that_dies_costs_its_episode_nothing(adb: Path, tmp_path: Path) 
     lost = [r for r in run.folder.records() if isinstance(r, EpisodeEnd) and r.outcome == "not_scored"]
     broken = {"died", "offline", "timeout", "not_started", "bad_reply"}  # the last: killed in the middle of an answer
     assert {end.error.reason for end in lost if end.error} <= broken
-    assert ours() == []
+    assert ours() - before == set()
 
 
 def test_without_adb_nothing_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
