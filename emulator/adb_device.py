@@ -116,7 +116,7 @@ class AdbDevice(Device):
             try:
                 attempt(max(0.2, deadline - time.monotonic()))
             except DeviceFailed as error:
-                told: FailureKind = error.kind if error.kind != "adb_failed" else kind  # type: ignore[assignment]  # DeviceFailed takes no other
+                told: FailureKind = error.kind if error.kind != "adb_failed" else kind
                 return Health(tuple(passed), time.monotonic() - began, rung, told, error.detail)
             passed.append(rung)
         return Health(tuple(passed), time.monotonic() - began)

@@ -47,6 +47,8 @@ GONE: Final[frozenset[str]] = frozenset({"not_installed", "not_started", "boot_f
 class DeviceFailed(EnvironmentFailed):
     """The device broke: an infrastructure outcome, never the agent's failure. `kind` is one of `FAILURE_KINDS`."""
 
+    kind: FailureKind
+
     def __init__(self, kind: FailureKind, detail: str) -> None:
         super().__init__(kind, detail)
 

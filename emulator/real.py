@@ -76,7 +76,7 @@ class RealDevice(AndroidHands):
         except DeviceFailed as error:
             said = " / ".join(self.logs(3))
             self.stop()
-            kind: FailureKind = "boot_failed" if error.kind == "died" else error.kind  # type: ignore[assignment]  # DeviceFailed takes no other
+            kind: FailureKind = "boot_failed" if error.kind == "died" else error.kind
             raise DeviceFailed(kind, f"{error.detail}; it said: {said[:400]}" if said else error.detail) from error
         except BaseException:
             self.stop()

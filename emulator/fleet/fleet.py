@@ -161,7 +161,7 @@ class Fleet:
             slot.become("repairing" if job == "repair" else "checking")
             slot.job = job
             if failure is not None:
-                slot.blame(failure.kind, failure.detail)  # type: ignore[arg-type]  # DeviceFailed takes no other
+                slot.blame(failure.kind, failure.detail)
             self._changed.notify_all()
 
     # ---- looking after one slot
@@ -246,7 +246,7 @@ class Fleet:
                 return
             with self._changed:
                 slot.rounds += 1
-                slot.blame(failure.kind, failure.detail)  # type: ignore[arg-type]  # DeviceFailed takes no other
+                slot.blame(failure.kind, failure.detail)
             if slot.rounds >= self.rules.rounds:
                 self._give_up(slot, f"{slot.rounds} rounds of repair did not help; the last: {failure.detail}")
                 return
@@ -258,7 +258,7 @@ class Fleet:
         now = time.monotonic()
         with self._changed:
             slot.become("repairing")
-            slot.blame(failure.kind, failure.detail)  # type: ignore[arg-type]
+            slot.blame(failure.kind, failure.detail)
             slot.broke[failure.kind] += 1
             slot.recent.append(now)
             while slot.recent and slot.recent[0] < now - self.rules.window:

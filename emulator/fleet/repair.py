@@ -82,7 +82,7 @@ class Mender:
         Raises the last failure where none helped. Leaves out what the backend has not.
         """
         last = failure
-        for remedy in remedies_for(failure.kind):  # type: ignore[arg-type]  # DeviceFailed takes no other
+        for remedy in remedies_for(failure.kind):
             if stopping():
                 break
             began = time.monotonic()
