@@ -40,14 +40,24 @@ class Process:
         return [self.pid, self.began]
 
 
+_PARENT, _BEGAN = 1, 19
+"""Fields of /proc/PID/stat, counted from its third (proc(5): ppid is the 4th, starttime the 22nd)."""
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Those fields; None where there is no such process, or only its remains."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if len(fields) <= _BEGAN or fields[0] in ("Z", "X") else fields
+
+
 def began(pid: int) -> str | None:
     """When the process of that id began; None where there is none, or only its remains that nobody has waited for."""
     if sys.platform.startswith("linux"):
-        try:
-            after = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-        except OSError:
-            return None
-        return None if after[0] in ("Z", "X") else after[19]  # proc(5): fields 3 and 22
+        fields = _stat(pid)
+        return fields[_BEGAN] if fields is not None else None
     done = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
     return done.stdout.strip() or None
 
@@ -80,6 +90,34 @@ def marked(mark: str) -> tuple[Process, ...]:
         except OSError:  # somebody else's, or gone in between
             continue
     return identified(found)
+
+
+def descendants(pids: Iterable[int]) -> tuple[Process, ...]:
+    """All processes that these started, and those that these started in turn, nearest first. Linux only: elsewhere none."""
+    children: dict[int, list[Process]] = {}
+    for entry in Path("/proc").iterdir() if sys.platform.startswith("linux") else ():
+        if entry.name.isdigit() and (fields := _stat(int(entry.name))) is not None:
+            children.setdefault(int(fields[_PARENT]), []).append(Process(int(entry.name), fields[_BEGAN]))
+    found: list[Process] = []
+    todo = list(pids)
+    while todo:
+        below = children.get(todo.pop(0), [])
+        found += below
+        todo += [process.pid for process in below]
+    return tuple(found)
+
+
+def kill_all(processes: Iterable[Process], within: float = 5.0) -> bool:
+    """End them at once; whether all were gone before the deadline."""
+    alive = tuple(process for process in processes if process.alive)
+    for process in alive:
+        _signal(process, signal.SIGKILL)
+    deadline = time.monotonic() + within
+    while any(process.alive for process in alive):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def end_all(processes: Iterable[Process], within: float = 3.0) -> tuple[Process, ...]:

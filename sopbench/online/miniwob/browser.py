@@ -27,10 +27,10 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from emulator.orphans import Process, descendants, identified, kill_all
 from sopbench.errors import UsageError
 from sopbench.geometry import Size
 from sopbench.online.base import EnvironmentFailed
-from sopbench.online.miniwob.processes import Process, descendants, kill, process
 
 if TYPE_CHECKING:
     from selenium import webdriver
@@ -149,7 +149,7 @@ class Browser:
         finally:
             too_late.cancel()
             started = getattr(service, "process", None)
-            self._service = process(started.pid) if started is not None else None
+            self._service = next(iter(identified([started.pid])), None) if started is not None else None
             self._below = self._family()
         if isinstance(self._driver.command_executor, RemoteConnection):
             self._driver.command_executor.client_config.timeout = self._seconds
@@ -186,7 +186,7 @@ class Browser:
     def _family(self) -> list[Process]:
         """What the driver started, and what those started whom it started: they outlive it."""
         known = [p.pid for p in (self._service, *self._below) if p is not None and p.alive]
-        return descendants(known)
+        return list(descendants(known))
 
     # ---- calls
     def cdp(self, method: str, /, **arguments: Any) -> dict[str, Any]:
@@ -236,9 +236,12 @@ class Browser:
             time.sleep(0.01)
 
     def screenshot(self) -> bytes:
-        """A PNG of `SCREEN`'s size."""
-        told = self.cdp("Page.captureScreenshot", format="png", optimizeForSpeed=True)
-        data = told.get("data", "")
+        """A PNG of `SCREEN`'s size. A busy browser that has not drawn yet gives an empty one: it is asked again."""
+        end = time.monotonic() + self._seconds
+        while not (data := self.cdp("Page.captureScreenshot", format="png", optimizeForSpeed=True).get("data")):
+            if time.monotonic() > end:
+                break
+            time.sleep(0.05)
         if not isinstance(data, str) or not 0 < len(data) <= MAX_SCREENSHOT:
             raise self._failed("browser_error", "no screenshot")
         try:
@@ -255,10 +258,9 @@ class Browser:
         """End the browser and its driver, whatever state they are in. May be called twice."""
         self._driver, driver = None, self._driver
         doomed = self.processes
-        if doomed:
-            kill(doomed)
-        elif driver is not None:  # no /proc to find them in
+        if driver is not None and not self._below:  # no /proc to find the browser in
             driver.quit()
+        kill_all(doomed)
         started = getattr(driver.service, "process", None) if driver is not None else None
         if started is not None:
             with suppress(subprocess.TimeoutExpired):  # a process that cannot be killed is not ours to wait for
@@ -273,7 +275,7 @@ def _end(service: Service) -> None:
     while (started := getattr(service, "process", None)) is None and time.monotonic() < end:
         time.sleep(0.02)
     if started is not None:
-        kill([p for p in (*descendants([started.pid]), process(started.pid)) if p is not None])
+        kill_all((*descendants([started.pid]), *identified([started.pid])))
 
 
 def _said(error: Exception) -> str:
